@@ -5,6 +5,7 @@
     bench/run cliffs --json              {"schema": "lowtide.bench.cliffs/1", ...}, every point
     bench/run cliffs --store             also write the documents' figures, docs/figures/cliffs.json
     bench/run cliffs --fit               fit plans/costs.toml anew on half of the points, of these cores
+    bench/run cliffs --fit --only ...    fit what has no price yet, on half of these families' points
 
 Exit code 1 if a point takes more than twice what its neighbour does per MAC or element, and is not in
 the table of those that stay (bench/cliffs/neighbours.py), or if prices are off, on the points that were
@@ -28,7 +29,7 @@ from rich.console import Console
 from rich.table import Table
 
 import lowtide.plans.cost
-from bench.cliffs.fit import Off, error, fitted, stored
+from bench.cliffs.fit import Off, added, error, fitted, stored
 from bench.cliffs.measured import BOARDS, Measured, measure, signal_points
 from bench.cliffs.neighbours import Cliff, cliffs, unknown
 from bench.cliffs.points import Point, grids, shared_grids
@@ -77,8 +78,8 @@ def main() -> int:
     parser.add_argument("--only", metavar="FAMILY", nargs="+", choices=sorted(known))
     parser.add_argument("--core", choices=sorted(BOARDS), action="append")
     arguments = parser.parse_args()
-    if arguments.only and (arguments.fit or arguments.store):
-        parser.error("--fit and --store need all families")
+    if arguments.only and arguments.store:
+        parser.error("--store needs all families")
     families = arguments.only or list(known)
     points = [tuple(known[family].points()) for family in families]
     tasks = [each[at : at + _AT_ONCE] for each in points for at in range(0, len(each), _AT_ONCE)]
@@ -86,7 +87,7 @@ def main() -> int:
         tasks += [(point,) for point in signal_points()]
     cores = []
     for name in arguments.core or sorted(BOARDS):
-        cores.append(_core(name, families, tasks, arguments.fit))
+        cores.append(_core(name, families, tasks, arguments.fit, new=bool(arguments.only)))
         if arguments.fit:
             _store_prices(cores)
     if arguments.store:
@@ -110,7 +111,15 @@ def _store_prices(fitted: Sequence[Core]) -> None:
     file.write_text(stored([each for each in models if each is not None]), "utf-8")
 
 
-def _core(name: str, families: Sequence[str], tasks: Sequence[Sequence[Point]], fit: bool) -> Core:
+def _core(
+    name: str,
+    families: Sequence[str],
+    tasks: Sequence[Sequence[Point]],
+    fit: bool,
+    *,
+    new: bool,
+) -> Core:
+    """What is measured on a core. With `fit` prices are fitted: all, or those that are `new`."""
     measured: list[Measured] = []
     refused: list[str] = []
     seconds = 0.0
@@ -123,10 +132,14 @@ def _core(name: str, families: Sequence[str], tasks: Sequence[Sequence[Point]], 
     found = [c for grid in grids() if grid.family in families for c in cliffs(grid, name, measured)]
     found.sort(key=lambda cliff: -cliff.ratio)
     model = load_model(name)
-    if fit:
+    if fit and new:
+        model = added(model, measured)
+    elif fit:
         model = fitted(name, BOARDS[name], measured, model.kernels[OTHER])
     core = Core(name, measured, refused, seconds, found, model)
-    return replace(core, model=replace(model, worst_error=core.off.usual)) if fit else core
+    if fit and not new:
+        return replace(core, model=replace(model, worst_error=core.off.usual))
+    return core
 
 
 def _summary(core: Core) -> dict[str, object]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,23 @@ def fitted(
     return CostModel(core, board, 0.0, dict(sorted(kernels.items())))
 
 
+def added(model: CostModel, measured: Sequence[Measured]) -> CostModel:
+    """The same model with prices of kernels that it has none of. What others do that these call costs
+    what the model says."""
+    samples: list[tuple[dict[Key, float], float, int]] = []
+    for one in measured:
+        counts = {key: count for key, count in one.counts.items() if key[0] not in model.kernels}
+        if one.is_fitted and counts:
+            known = {key: count for key, count in one.counts.items() if key not in counts}
+            samples.append((counts, predicted(model, known), one.instructions))
+    found = _solve([(counts, taken) for counts, _, taken in samples], [of for _, of, _ in samples])
+    kernels = {name: dict(each) for name, each in model.kernels.items()}
+    for (kernel, name), each in sorted(found.items()):
+        if each > 0:
+            kernels.setdefault(kernel, {})[name] = float(f"{each:.5g}")
+    return replace(model, kernels=dict(sorted(kernels.items())))
+
+
 _TWINS = {"lt_conv_4x2_s8_three": "lt_conv_4x2_s8_row"}
 """Forms of a kernel that are no points of the grid, and cost what it does."""
 
@@ -77,7 +94,10 @@ def _apart(samples: Sequence[Measured]) -> list[list[Measured]]:
     return list(parts.values())
 
 
-def _solve(samples: Sequence[tuple[Mapping[Key, float], int]]) -> dict[Key, float]:
+def _solve(
+    samples: Sequence[tuple[Mapping[Key, float], int]], others: Sequence[float] = ()
+) -> dict[Key, float]:
+    """What each key costs. `others` are what else there is in each sample."""
     keys = sorted({key for counts, _ in samples for key, n in counts.items() if n})
     index = {key: column for column, key in enumerate(keys)}
     counts = np.zeros((len(samples), len(keys)))
@@ -86,7 +106,8 @@ def _solve(samples: Sequence[tuple[Mapping[Key, float], int]]) -> dict[Key, floa
             if count:
                 counts[row, index[key]] = count
     measured = np.array([instructions for _, instructions in samples], float)
-    each = least_squares(counts / measured[:, None], np.ones(len(samples)))
+    rest = np.array(others, float) if others else np.zeros(len(samples))
+    each = least_squares(counts / measured[:, None], 1 - rest / measured)
     return dict(zip(keys, each.tolist(), strict=True))
 
 

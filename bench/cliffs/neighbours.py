@@ -50,10 +50,12 @@ class Known:
 
 
 _SCALING = "an output is scaled once, whatever it sums: with one product that is the whole price"
-_FOURS = "channels go by fours: one of them takes as long as two"
+_FOURS = "channels go by fours: fewer of them take as long, or are made one by one"
 _ONE_COLUMN = (
     "windows go by columns of three taps and more: half of what is done is for the second column"
 )
+_FOURS_OF_PRODUCTS = "products go by fours, which each row of the window begins anew"
+_OWN_KERNEL = "windows of up to three columns have a kernel of their own"
 KNOWN: tuple[Known, ...] = (
     Known("pointwise s8", "in_c", (2, 1), _SCALING),
     Known("pointwise u8", "in_c", (2, 1), _SCALING),
@@ -61,6 +63,10 @@ KNOWN: tuple[Known, ...] = (
     Known("depthwise s8", "channels", (2, 1), _FOURS),
     Known("depthwise u8", "channels", (2, 1), _FOURS),
     Known("depthwise s8", "kw", (2, 1), _ONE_COLUMN),
+    Known("depthwise s8", "kw", (3, 4), _OWN_KERNEL),
+    Known("depthwise s8", "channels", (4, 3), _FOURS),
+    Known("conv s8", "in_c", (2, 1), _FOURS_OF_PRODUCTS),
+    Known("conv s8", "kw", (2, 1), _FOURS_OF_PRODUCTS),
 )
 """At most ten."""
 

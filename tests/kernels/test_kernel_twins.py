@@ -15,8 +15,15 @@ from lowtide.machines.finding import find_compiler
 
 # The C of each file under other names: as on a core without the instructions.
 _TWINS = {
-    "lt_depthwise_3x3": ("3x3_make_1", "3x3_make_2"),
-    "lt_depthwise_columns": ("columns_weights", "columns_unpack", "columns_sum", "columns_tap"),
+    "lt_depthwise_3x3": (
+        *("3x3_make_1", "3x3_make_2", "3x3_any_1", "3x3_any_2"),
+        "depthwise_3x3_s8_any",
+    ),
+    "lt_depthwise_columns": (
+        *("columns_weights", "columns_unpack", "columns_sum", "columns_sum_any"),
+        *("columns_tap", "columns_tap_any"),
+        "depthwise_columns_s8_any",
+    ),
     "lt_conv_4x2": (
         *(
             "4x2_unpack",
@@ -25,7 +32,10 @@ _TWINS = {
             "4x2_two",
             "4x2_one",
             "4x2_three",
+            "4x2_two_any",
+            "4x2_one_any",
         ),
+        "conv_4x2_s8_any",
         "conv_4x2_s8_three",
     ),
     "lt_add_narrow": ("add_narrow_sums",),

@@ -62,6 +62,18 @@ def grouped() -> bytes:
     return net.bytes()
 
 
+def loud() -> bytes:
+    """Layers whose factors are 1/2 and more."""
+    net = Models(3)
+    x = net.input(1, 7, 9, 8)
+    for kernel in ((1, 1), (3, 3)):
+        net.conv(x, 6, kernel, Layer(loud=(1, 4)))
+    for kernel in ((3, 3), (5, 1), (5, 5)):
+        net.depthwise(x, 1, kernel, Layer(loud=(0, 5)))
+    net.dense(net.input(1, 24), 5, 24, Layer(real=1.3))
+    return net.bytes()
+
+
 def models() -> Iterator[bytes]:
     """Networks of the zoo, blocks of odd channels, and convolutions of all kinds."""
     yield from map(transposed, ("int8", "int16"))
@@ -69,6 +81,7 @@ def models() -> Iterator[bytes]:
     yield from map(odd_block, ("INT8", "UINT8", "INT16"))
     yield from (drawn(1, dtype, 60) for dtype in ("INT8", "UINT8"))
     yield grouped()
+    yield loud()
 
 
 def lines_of(data: bytes, core: str) -> Iterator[str]:

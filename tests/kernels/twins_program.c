@@ -19,17 +19,23 @@
 
 void twin_3x3_make_1(lt_3x3_piece *of);
 void twin_3x3_make_2(lt_3x3_piece *of);
+void twin_3x3_any_1(lt_3x3_piece *of);
+void twin_3x3_any_2(lt_3x3_piece *of);
 void twin_columns_weights(int32_t *to, const int32_t *from, int32_t count, uint32_t mask, int32_t from_next,
                           int32_t next);
 void twin_columns_unpack(const lt_columns_source *from, int32_t *to, int32_t count, int32_t next);
 void twin_columns_sum(const lt_columns_sums *of);
+void twin_columns_sum_any(const lt_columns_sums *of);
 const int32_t *twin_columns_tap(const lt_columns_taps *of);
+const int32_t *twin_columns_tap_any(const lt_columns_taps *of);
 void twin_4x2_unpack(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, int32_t words);
 void twin_4x2_unpack_flipped(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, int32_t words);
 void twin_4x2_unpack_three(int32_t *to, const int8_t *pixel, int32_t pitch, int32_t words);
 void twin_4x2_two(lt_4x2 *of);
 void twin_4x2_three(lt_4x2 *of);
 void twin_4x2_one(lt_4x2 *of);
+void twin_4x2_two_any(lt_4x2 *of);
+void twin_4x2_one_any(lt_4x2 *of);
 void twin_add_narrow_sums(const lt_add_narrow_s8 *p, const int8_t *a, const int8_t *b, int8_t *out);
 void twin_2x2_pair(int32_t *sums, const int8_t *w, int32_t channel, const int16_t *x, int32_t pixel,
                     int32_t fours);
@@ -88,19 +94,51 @@ static void fill_source(void)
     }
 }
 
-static int32_t columns(void)
+/* Scales of a channel for any factors: multiplier, shift to the left and above it to the right, centre, and
+ * whether sums are rounded twice. Returns where the next ones go. */
+static int32_t *any_scales(int32_t *at)
+{
+    int32_t right = drawn(0, 17), left = right > 0 ? 1 : drawn(1, 9), zero = drawn(-128, 128);
+    *at++ = multiplier();
+    *at++ = left | right << 8;
+    *at++ = right > 0 ? lt_centre(2 * zero + 1, right - 1) : zero;
+    *at++ = right > 0 ? -1 : 0;
+    return at;
+}
+
+/* The same as a record of lt_3x3_any_1. */
+static void any_record(int32_t *record)
+{
+    int32_t scales[4], left, right;
+    (void)any_scales(scales);
+    left = scales[1] & 0xFF;
+    right = scales[1] >> 8;
+    record[0] = scales[3];
+    record[1] = bytes();
+    record[2] = bytes();
+    record[3] = halves(right | left << 8, drawn(-128, 128) * (1 << left));
+    record[4] = drawn(-(1 << 22), 1 << 22) * (1 << left);
+    record[5] = scales[0];
+    record[6] = scales[2];
+}
+
+static int32_t columns(int32_t any)
 {
     int32_t wrong = 0;
     fill_source();
     for (int32_t stride = 1; stride < 3; stride++) {
-        int32_t records[8][5], n = drawn(1, 14), groups = drawn(1, 3), masks = drawn(0, 8);
+        int32_t records[8 * 7], n = drawn(1, 14), groups = drawn(1, 3), masks = drawn(0, 8);
         int32_t before = drawn(0, 2), count = (n - 1) * stride + 3 - before - drawn(0, 2);
         int32_t base = drawn(-127, 129), odd = 2 * drawn(-128, 128) + 1;
         const int8_t *row = source + drawn(0, 20);
         lt_3x3_piece of[2];
         memset(mine, 0, sizeof mine);
         for (int32_t c = 0; c < 4 * groups; c++) {
-            int32_t *record = records[c];
+            int32_t *record = records + (any ? 7 : 5) * c;
+            if (any) {
+                any_record(record);
+                continue;
+            }
             record[0] = bytes();
             record[1] = bytes();
             record[2] = halves(drawn(0, 23), 2 * drawn(-128, 128));
@@ -114,7 +152,7 @@ static int32_t columns(void)
                                       (masks & 4 ? 0xFF00FF00U : 0),
                                   masks & 4 ? 0xFFFFFFFFU : 0xFFFFU},
                                  odd,
-                                 records[0],
+                                 records,
                                  mine[k] + 6 * before,
                                  row,
                                  3,
@@ -127,15 +165,20 @@ static int32_t columns(void)
                                  groups};
             of[k] = each;
         }
-        (stride == 1 ? lt_3x3_make_1 : lt_3x3_make_2)(&of[0]);
-        (stride == 1 ? twin_3x3_make_1 : twin_3x3_make_2)(&of[1]);
+        if (any) {
+            (stride == 1 ? lt_3x3_any_1 : lt_3x3_any_2)(&of[0]);
+            (stride == 1 ? twin_3x3_any_1 : twin_3x3_any_2)(&of[1]);
+        } else {
+            (stride == 1 ? lt_3x3_make_1 : lt_3x3_make_2)(&of[0]);
+            (stride == 1 ? twin_3x3_make_1 : twin_3x3_make_2)(&of[1]);
+        }
         wrong += differs() || of[0].records != of[1].records || of[0].row != of[1].row;
     }
     return wrong;
 }
 
 /* Windows of any size: weights, columns and sums of both, and windows of one column. */
-static int32_t windows(void)
+static int32_t windows(int32_t any)
 {
     static int32_t words[200];
     int32_t wrong = 0, count = drawn(1, 8), next = 16 * drawn(1, 3), n = drawn(1, 4), base = drawn(-127, 129);
@@ -152,13 +195,16 @@ static int32_t windows(void)
     lt_columns_unpack(&from, mine[0] + 150, count, next);
     twin_columns_unpack(&from, mine[1] + 150, count, next);
     wrong += differs();
-    int32_t scales[5], biases[4], odd = 2 * drawn(-128, 128) + 1, shifts = 0;
+    int32_t scales[16], biases[4], odd = 2 * drawn(-128, 128) + 1, shifts = 0;
     for (int32_t i = 0; i < 4; i++) {
         scales[i] = multiplier();
         biases[i] = drawn(-(1 << 22), 1 << 22);
         shifts = (int32_t)((uint32_t)shifts << 8) | drawn(0, 23);
     }
     scales[4] = shifts;
+    for (int32_t *at = scales; any && at < scales + 16;) {
+        at = any_scales(at);
+    }
     lt_columns_window each[4];
     for (int32_t i = 0; i < n; i++) {
         each[i].w = 16 * drawn(0, 5);
@@ -170,11 +216,16 @@ static int32_t windows(void)
     }
     for (int32_t k = 0; k < 2; k++) {
         lt_columns_sums of = {each, each + n, biases, scales, odd, (int8_t *)mine[k] + 5, 7, words};
-        (k == 0 ? lt_columns_sum : twin_columns_sum)(&of);
+        if (any) {
+            (k == 0 ? lt_columns_sum_any : twin_columns_sum_any)(&of);
+        } else {
+            (k == 0 ? lt_columns_sum : twin_columns_sum)(&of);
+        }
     }
     wrong += differs();
     const void *rows[12];
-    int32_t high = drawn(0, 12), before = drawn(0, 2), groups = drawn(1, 3), each_words = 9 + before + high + 1;
+    int32_t high = drawn(0, 12), before = drawn(0, 2), groups = drawn(1, 3), taken = 4 + before + high + 1,
+            each_words = taken + (any ? 16 : 5);
     for (int32_t i = 0; i < 12; i++) {
         rows[i] = source + 20 * i + drawn(0, 4);
     }
@@ -182,25 +233,32 @@ static int32_t windows(void)
         int32_t *record = words + g * each_words;
         for (int32_t i = 0; i < 4; i++) {
             record[i] = drawn(-(1 << 22), 1 << 22);
-            record[4 + before + high + 1 + i] = multiplier();
+            record[taken + i] = multiplier();
         }
         for (int32_t i = 0; i < before + high + 1; i++) {
             record[4 + i] = bytes();
         }
-        record[each_words - 1] = shifts;
+        record[taken + 4] = shifts;
+        for (int32_t *at = record + taken; any && at < record + each_words;) {
+            at = any_scales(at);
+        }
     }
     const int32_t *ends[2];
     for (int32_t k = 0; k < 2; k++) {
         lt_columns_taps of = {words, 3, rows, rows + high, 4 * before, 4, 3 + 4 * groups, halves(base, base), odd,
                               (int8_t *)mine[k] + 9};
-        ends[k] = (k == 0 ? lt_columns_tap : twin_columns_tap)(&of);
+        if (any) {
+            ends[k] = (k == 0 ? lt_columns_tap_any : twin_columns_tap_any)(&of);
+        } else {
+            ends[k] = (k == 0 ? lt_columns_tap : twin_columns_tap)(&of);
+        }
     }
     return wrong + differs() + (ends[0] != ends[1]);
 }
 
-static int32_t fours(void)
+static int32_t fours(int32_t any)
 {
-    static int32_t records[3 * (12 + 9 * 4)], x[9 * 6];
+    static int32_t records[3 * (20 + 9 * 4)], x[9 * 6];
     int32_t wrong = 0, quads = drawn(1, 10), groups = drawn(1, 4), out_c = 4 * groups + 3;
     memset(mine, 0x55, sizeof mine);
     lt_4x2_unpack(mine[0] + 1, source + 1, source + 30, quads);
@@ -225,12 +283,17 @@ static int32_t fours(void)
             *at++ = halves(low, 256 * drawn(-127, 128) + drawn(-128, 128));
         }
         for (int32_t c = 0; c < 4; c++) {
+            if (any) {
+                at = any_scales(at);
+                at[-3] += c & 1 ? 8 - 2 * (at[-3] & 0xFF) : 0; /* of sums that are 256 times what they are */
+                continue;
+            }
             int32_t shift = drawn(0, 16), odd = 2 * drawn(-128, 128) + 1;
             *at++ = multiplier();
             *at++ = (int32_t)((uint32_t)lt_centre(odd, shift) << 8 | (uint32_t)shift);
         }
     }
-    for (int32_t pixels = 1; pixels < 4; pixels++) {
+    for (int32_t pixels = 1; pixels < (any ? 3 : 4); pixels++) {
         lt_4x2 of[2];
         for (int32_t i = 0; i < 54; i++) {
             x[i] = pixels == 1 ? bytes() : halves(drawn(-128, 128), drawn(-128, 128));
@@ -239,8 +302,13 @@ static int32_t fours(void)
             lt_4x2 each = {records, x, quads, (int8_t *)mine[k] + 5, out_c, groups};
             of[k] = each;
         }
-        (pixels == 1 ? lt_4x2_one : pixels == 2 ? lt_4x2_two : lt_4x2_three)(&of[0]);
-        (pixels == 1 ? twin_4x2_one : pixels == 2 ? twin_4x2_two : twin_4x2_three)(&of[1]);
+        if (any) {
+            (pixels == 1 ? lt_4x2_one_any : lt_4x2_two_any)(&of[0]);
+            (pixels == 1 ? twin_4x2_one_any : twin_4x2_two_any)(&of[1]);
+        } else {
+            (pixels == 1 ? lt_4x2_one : pixels == 2 ? lt_4x2_two : lt_4x2_three)(&of[0]);
+            (pixels == 1 ? twin_4x2_one : pixels == 2 ? twin_4x2_two : twin_4x2_three)(&of[1]);
+        }
         wrong += differs() || of[0].records != of[1].records;
     }
     return wrong;
@@ -358,12 +426,12 @@ void harness_run(void)
 {
     int32_t wrong[7] = {0, 0, 0, 0, 0, 0, 0};
     for (int32_t i = 0; i < ROUNDS; i++) {
-        wrong[0] += columns();
-        wrong[1] += fours();
+        wrong[0] += columns(0) + columns(1);
+        wrong[1] += fours(0) + fours(1);
         wrong[2] += additions();
         wrong[4] += twos();
         wrong[5] += dots();
-        wrong[6] += windows();
+        wrong[6] += windows(0) + windows(1);
     }
     for (int32_t shift = 0; shift < 23; shift++) {
         for (int32_t zero = -128; zero < 128; zero += 51) {

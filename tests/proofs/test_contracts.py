@@ -14,7 +14,7 @@ from lowtide.commands.options import Options
 from lowtide.commands.passing import answers_of, asked_of
 from lowtide.ir import Model
 from lowtide.lower.nodes import Array, Node, Params
-from lowtide.lower.packed import is_narrow
+from lowtide.lower.packed import is_broad, is_narrow
 from lowtide.machines.board import find_target
 from lowtide.passes.pipeline import run
 from lowtide.tflite.read import parse
@@ -97,3 +97,24 @@ def test_narrow_is_what_the_contract_says(seed: int) -> None:
         assert said <= held, (low, high, multiplier, shift, zero)
         agreed[said] += said == held
     assert agreed[1] > 500 and agreed[0] > 500
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_broad_is_what_the_contract_says(seed: int) -> None:
+    """The same of is_broad, of factors of 1/2 and more: it says no less, either."""
+    draw = np.random.default_rng(seed)
+    agreed = [0, 0]
+    for _ in range(3000):
+        low, high = sorted(
+            int(v) for v in draw.integers(-(2**31), 2**31, 2) >> draw.integers(0, 20)
+        )
+        multiplier, exponent = int(draw.integers(2**30, 2**31)), int(draw.integers(-2, 10))
+        said = bool(is_broad(np.array([[low], [high]]), np.array([[multiplier, exponent]]))[0])
+        given = {"multiplier": multiplier, "exponent": exponent}
+        fine = exponent >= 0 and all(_within(np.array([given[n]]), f"lt_broad.{n}") for n in given)
+        for x in (low, high):
+            fine = fine and _within(np.array([x]), "lt_broad.x")
+            fine = fine and -(2**30) <= x * 2 ** max(exponent, 0) < 2**30
+        assert said == fine, (low, high, multiplier, exponent)
+        agreed[said] += 1
+    assert agreed[1] > 300 and agreed[0] > 300

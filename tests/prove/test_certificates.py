@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+import ai_edge_litert.schema_py_generated as schema
+import numpy as np
 import pytest
 
 from lowtide.commands.certifying import certified
@@ -23,8 +25,38 @@ from lowtide.report.proved import certificate_text
 from lowtide.tflite.read import parse
 from networks import compiled
 from odd_nets import odd_network
+from schema_models import Net
 
 Files = dict[str, bytes]
+
+
+def _loud(core: str) -> Compiled:
+    """A program of layers with factors of 1/2 and more, of several channels of each, too."""
+    net = Net(np.int8, 0.05, 0)
+    draw = np.random.default_rng(31)
+    x = net.input((1, 9, 9, 8))
+
+    def layer(kind: str, shape: tuple[int, ...], made: tuple[int, ...], options: Any) -> None:
+        axis = 3 if kind == "DEPTHWISE_CONV_2D" else 0
+        scales = np.where(np.arange(shape[axis]) % 3, 0.01, 1.1)  # a third of the channels is loud
+        values = draw.integers(-127, 128, shape)
+        weights = net.const(values, np.int8, quant=(scales, 0), axis=axis)
+        bias = net.const(np.zeros(shape[axis]), quant=(0.05 * scales, 0))
+        source = x if kind != "FULLY_CONNECTED" else net.input((1, shape[1]))
+        net.op(kind, [source, weights, bias], made, options=options, quant=(0.1, 1))
+
+    conv = schema.Conv2DOptionsT(strideW=1, strideH=1)
+    layer("CONV_2D", (9, 1, 1, 8), (1, 9, 9, 9), conv)
+    layer("CONV_2D", (6, 3, 3, 8), (1, 9, 9, 6), conv)
+    for high, wide, filters in ((3, 3, 1), (5, 1, 1), (5, 5, 1), (5, 5, 2)):
+        depthwise = schema.DepthwiseConv2DOptionsT(strideW=1, strideH=1, depthMultiplier=filters)
+        shape = 1, high, wide, 8 * filters
+        layer("DEPTHWISE_CONV_2D", shape, (1, 9, 9, 8 * filters), depthwise)
+    layer("FULLY_CONNECTED", (5, 40), (1, 5), schema.FullyConnectedOptionsT())
+    model = parse(net.build(), path="loud")
+    return compile_model(model, Options(target=find_target(core), simplify=False))
+
+
 PROGRAMS: Mapping[str, Callable[[], Compiled]] = {
     "figure1": lambda: compiled("figure1"),
     "figure1, DSP": lambda: compiled("figure1", Options(target=find_target("cortex-m4"))),
@@ -34,6 +66,9 @@ PROGRAMS: Mapping[str, Callable[[], Compiled]] = {
     "uint8": lambda: compile_model(parse(odd_network(3), path="odd")),
     "nine bits": lambda: compile_model(parse(odd_network(5), path="odd")),
     "int16": lambda: compile_model(parse(odd_network(11), path="odd")),
+    "loud, portable": lambda: _loud("cortex-m3"),
+    "loud, DSP": lambda: _loud("cortex-m4"),
+    "loud, Helium": lambda: _loud("cortex-m55"),
 }
 
 
@@ -137,6 +172,17 @@ FAULTS: Mapping[str, tuple[str, Callable[[str], str]]] = {
     "a factor of int16": ("int16", _field(_WIDE, "factor", lambda factor: factor - (1 << 22))),
     "a shift of int16": ("int16", _field(_WIDE, "left", _next)),
     "a weight of int16": ("int16", _field("lt_depthwise_s16", "weights", _next)),
+    "a weight of any factor": ("loud, portable", _field("lt_conv_scalar_s8", "weights", _next)),
+    "a loud weight of a DSP's": ("loud, DSP", _field("lt_conv_4x2_s8", "records", _next)),
+    "a loud 3 x 3": ("loud, DSP", _field("lt_depthwise_3x3_s8", "records", _next)),
+    "a loud column": ("loud, DSP", _field("lt_depthwise_columns_s8", "records", _next)),
+    "a loud weight of Helium's": ("loud, Helium", _field("lt_conv_vector_s8", "records", _next)),
+    "a loud plane": ("loud, Helium", _field("lt_depthwise_planes_s8", "records", _next)),
+    "channels of each": ("loud, DSP", _field("lt_depthwise_each_s8", "filters", _next)),
+    "one channel of each alone": (
+        "loud, DSP",
+        lambda text: re.sub(r"\.next = \w+_\w+|\.next = &\w+", ".next = 0", text),
+    ),
     "the order of steps": (
         "figure1",
         _swapped(r"\{ 1, 1 \}", r"\{ 2, 1 \}", "lt_turn figure1_turns"),

@@ -49,6 +49,10 @@ class Sized(Protocol):
     def columns(self) -> int:
         """Columns that it makes."""
 
+    @property
+    def passes(self) -> int:
+        """How often a step goes over its weights."""
+
 
 class Work(Sized, Protocol):
     """What a node does, whose windows go over a row of `in_w` columns and make `columns` of them."""
@@ -56,10 +60,6 @@ class Work(Sized, Protocol):
     @property
     def is_linear(self) -> bool:
         """Whether it does so much for each column, beside what it does once."""
-
-    @property
-    def passes(self) -> int:
-        """How often a step goes over its weights."""
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns. Of what is not linear, those of padding are counted
@@ -178,6 +178,11 @@ class Windows:
         """Values of a row of a window."""
         return self.axis.kernel * self.in_c
 
+    @property
+    def passes(self) -> int:
+        """Once for each window, unless a kernel makes several together."""
+        return self.columns
+
 
 def cut_windows(of: Windows, columns: int, padded: int) -> list[int]:
     """Of each of `columns` windows that reaches into padding, how many of its taps do: exactly if these
@@ -239,6 +244,11 @@ class Over:
         """Columns that it makes."""
         return self.of.columns
 
+    @property
+    def passes(self) -> int:
+        """How often a step goes over its weights."""
+        return self.of.passes
+
 
 @dataclass(frozen=True, slots=True)
 class Windowed(Over, ABC):
@@ -252,10 +262,9 @@ class Windowed(Over, ABC):
         """Elements of a column that are clamped."""
         return self.of.steps * self.of.out_c if self.of.clamps else 0
 
-    @property
-    def passes(self) -> int:
-        """How often a step goes over its weights."""
-        return self.columns
+    def scaled(self, columns: int) -> Features:
+        """What of `columns` columns a kernel for any factors scales otherwise: fours of channels."""
+        return {"window_groups": self.of.steps * columns * -(-self.of.out_c // 4)}
 
     @abstractmethod
     def features(self, columns: int, padded: int) -> Features:
@@ -277,6 +286,36 @@ class ByPixels(Windowed):
         """Once for each pair of pixels, or single one."""
         return sum(self.split(self.columns))
 
+    def scaled(self, columns: int) -> Features:
+        """Fours of channels of pairs of pixels, and of single ones."""
+        (pairs, singles), fours = self.split(columns), self.of.steps * -(-self.of.out_c // 4)
+        return {"pair_groups": fours * pairs, "single_groups": fours * singles}
+
     def leaner(self) -> Self:
         """The lean form."""
         return replace(self, lean=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant(Over):
+    """What a variant of `kernel` does, for any factors or any number of channels: what that does, and
+    `more`."""
+
+    of: Work
+    kernel: str
+    more: Callable[[int], Features]
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the kernel is: what it does more is."""
+        return self.of.is_linear
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        done = of_kernel(self.kernel, self.of.features(columns, padded))
+        return {**done, **self.more(columns)}
+
+
+def of_kernel(kernel: str, features: Features) -> Features:
+    """What `kernel` does, for one that calls it; what it calls itself keeps its name."""
+    return {name if "/" in name else f"{kernel}/{name}": count for name, count in features.items()}

@@ -12,7 +12,7 @@ from typing import Literal
 
 from lowtide.ir.window import Axis
 from lowtide.lower import packed
-from lowtide.lower.counts import ByPixels, Windows, Work
+from lowtide.lower.counts import ByPixels, Variant, Windowed, Windows, Work
 from lowtide.lower.nodes import Node, Params, Port, Value
 from lowtide.target import Target
 
@@ -90,8 +90,8 @@ class Layer:
     A filter reads the in_c / groups channels of its group; a depthwise convolution makes `filters`
     channels of each that it reads (0: it is none). With weights `of_nibbles`, they are to stay so in
     flash. `channels` has the weights, [out_c, products]; where only shapes are known there are none,
-    and all that is asked of weights counts as met. `quick` are they for lt_narrow, if they can be.
-    Activations have the type of the `suffix`; of int16, sums may be `modular`, modulo 2^32.
+    and all that is asked of weights counts as met. `quick` are they for lt_narrow or lt_broad, if they
+    can be. Activations have the type of the `suffix`; of int16, sums may be `modular`, modulo 2^32.
     """
 
     over: Footprint
@@ -120,6 +120,10 @@ class Layer:
 
     def is_narrow(self, met: Callable[[packed.Narrow], bool] | None = None) -> bool:
         """Whether lt_narrow scales all sums, and the condition is met."""
+        return self.is_quick(met) and not (self.quick is not None and self.quick.is_broad)
+
+    def is_quick(self, met: Callable[[packed.Narrow], bool] | None = None) -> bool:
+        """Whether lt_narrow or lt_broad scales all sums, and the condition is met."""
         if self.channels is None:
             return self.is_depthwise or self.groups == 1
         return self.quick is not None and (met is None or met(self.quick))
@@ -132,7 +136,7 @@ class Layer:
 
     @property
     def narrow(self) -> packed.Narrow:
-        """The same for lt_narrow."""
+        """The same for lt_narrow or lt_broad."""
         assert self.quick is not None
         return self.quick
 
@@ -205,6 +209,17 @@ class Layer:
         if not (one < many if lean is None else lean):
             return node
         return replace(node, forms=(self.node(family, params(1), work.leaner(), one),))
+
+
+def of_any_factors(node: Node) -> Node:
+    """The same node, and its forms, by kernels for any factors, whose names end so."""
+    assert isinstance(node.work, Windowed)
+    return replace(
+        node,
+        kernel=f"{node.kernel.removesuffix('_row')}_any",
+        work=Variant(node.work, node.kernel, node.work.scaled),
+        forms=tuple(map(of_any_factors, node.forms)),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ Integers = NDArray[np.int64]
 LEAST, GREATEST = -128, 127
 _INT32 = 1 << 31
 _MAX_SHIFT = 22  # of lt_narrow: (2 * zero + 1) << 22 fits 32 bits
+_MAX_LEFT = 7  # of lt_broad: kernels that hold sums times 256 shift these by 8 - left - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +72,12 @@ class Channels:
         _, constant = self.constants
         return ~(constant | is_narrow(self.ends, self.factors, self.zero))
 
+    @property
+    def are_broad(self) -> bool:
+        """Whether all meet the conditions of lt_narrow, or of lt_broad."""
+        wide = np.flatnonzero(self.too_wide)
+        return bool(is_broad(self.ends[:, wide], self.factors[wide]).all())
+
     def some(self, those: NDArray[np.intp]) -> Channels:
         """`those` channels alone."""
         each = (self.weights, self.sums, self.sizes, self.bias, self.factors)
@@ -90,7 +97,8 @@ class Channels:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Narrow:
-    """`Channels` for lt_narrow: biases doubled, shifts counted from 1/2.
+    """`Channels` for lt_narrow: biases doubled, shifts counted from 1/2. Where factors are 1/2 and more
+    these are below 0, for kernels of any factors (lt_broad).
 
     The weights of channels that are `constant` are 0; `sums` and `sizes` are those of the weights and
     of their absolute values, by channel. No weight is less than `least`, which may be that of a
@@ -104,6 +112,11 @@ class Narrow:
     shift: NDArray[np.int8]
     sums: Integers
     sizes: Integers
+
+    @property
+    def is_broad(self) -> bool:
+        """Whether a factor is 1/2 or more, so that lt_narrow does not scale all sums."""
+        return bool((self.shift < 0).any())
 
     @property
     def least(self) -> int:
@@ -134,8 +147,8 @@ def sizes_of(weights: NDArray[Any]) -> Integers:
 
 
 def narrow(channels: Channels) -> Narrow | None:
-    """`channels` for lt_narrow, or None if one of them does not meet its conditions."""
-    if channels.too_wide.any():
+    """`channels` for lt_narrow, or for lt_broad, or None if one of them is for neither."""
+    if not channels.are_broad:
         return None
     value, constant = channels.constants
     multiplier, shift = channels.factors.T
@@ -151,6 +164,23 @@ def narrow(channels: Channels) -> Narrow | None:
     )
 
 
+def broad(quick: Narrow, zero: int) -> tuple[Integers, Integers, Integers]:
+    """By channel, what lt_broad takes: by how much sums are shifted right and, beforehand, left, and the
+    centre."""
+    shift = quick.shift.astype(np.int64)
+    right, left = np.maximum(0, 1 + shift), np.maximum(1, -shift)
+    centre = np.where(right > 0, (2 * zero + 1) << np.maximum(shift, 0), zero)
+    return right, left, centre
+
+
+def broad_scales(quick: Narrow, zero: int) -> Integers:
+    """[channels][4]: the multiplier, both shifts, that to the left first, the centre, and -1 where sums
+    are rounded twice."""
+    right, left, centre = broad(quick, zero)
+    multiplier, away = quick.multiplier.astype(np.int64), np.where(right > 0, -1, 0)
+    return np.stack([multiplier, left + 256 * right, centre, away], axis=1)
+
+
 def is_narrow(ends: Integers, factors: Factors, zero: int) -> NDArray[np.bool_]:
     """By channel, whether lt_narrow scales all sums between two `ends`, both included, as lt_scale does:
     what lt_fixed.h asks for, said once for all kernels. `ends` is [2, channels]; `zero` is that of an
@@ -161,6 +191,16 @@ def is_narrow(ends: Integers, factors: Factors, zero: int) -> NDArray[np.bool_]:
     scaled = (np.where(fine, ends, 0) * multiplier + (1 << 30)) >> 31
     centred = scaled + ((2 * zero + 1) << right) - 1
     fine &= (centred > -_INT32) & (centred < _INT32 - 2) & (shift == right)
+    found: NDArray[np.bool_] = np.logical_and.reduce(fine)
+    return found
+
+
+def is_broad(ends: Integers, factors: Factors) -> NDArray[np.bool_]:
+    """The same of lt_broad, by channel, for factors of 1/2 and more: sums are shifted left, and rounded
+    once."""
+    left = np.clip(factors[:, 1], 0, _MAX_LEFT)
+    fine = fits(ends, 31)
+    fine &= fits(np.where(fine, ends, 0) << left, 31) & (factors[:, 1] == left)
     found: NDArray[np.bool_] = np.logical_and.reduce(fine)
     return found
 

@@ -151,7 +151,10 @@ def _scalar(read: _Read) -> Held:
     fours = -(-count // 4)
     weights = read.array("weights", fours, products, 4).transpose(0, 2, 1).reshape(-1, products)
     start, multiplier, shift = read.array("scales", 4 * fours, 3)[:count].T
-    scaling = read.scaling("narrow", multiplier, shift, _centre(read))
+    if read.kernel.endswith("_any"):
+        scaling = read.scaling("broad", multiplier, -1 - shift, _centre(read))
+    else:
+        scaling = read.scaling("narrow", multiplier, shift, _centre(read))
     return Held(weights[:count], start, scaling, read.all)
 
 
@@ -205,27 +208,56 @@ def _four_by_two(read: _Read) -> Held:
         raise NotProvedError("its last window reads beyond the row")
     if read.number("direct") and of.depth % 4:
         raise NotProvedError("it takes pixels where they are that are no whole words")
-    records = read.array("records", fours, 12 + 4 * quads)
+    broad = read.kernel == "lt_conv_4x2_s8_any"
+    scales = 16 if broad else 8
+    records = read.array("records", fours, 4 + 4 * quads + scales)
     both = records[:, :4].reshape(fours, 2, 2)  # of channels 0 and 2; with 1 and with 3
     second = (both[:, 1] - both[:, 0]) & 0xFFFFFFFF
     if (second & 0xFF).any():
         raise NotProvedError("a sum's start is not in the upper half of its word")
     second = (second >> 8) - (second >> 31 << 24)
     start = np.stack([both[:, 0], second], axis=2).reshape(-1)[:count]
-    packed = records[:, 4:-8].reshape(fours, quads, 2, 2).transpose(0, 3, 1, 2)
+    packed = records[:, 4:-scales].reshape(fours, quads, 2, 2).transpose(0, 3, 1, 2)
     two = _halves(packed)  # [four][pair][quad][which of two][low or high]
     weights = np.stack([w.transpose(0, 1, 2, 4, 3) for w in two], axis=2)
     rows = weights.reshape(4 * fours, of.kernel_h, 4 * words)[:count]
     _none(rows[:, :, run:])
-    multiplier, above = records[:, -8:].reshape(-1, 2)[:count].T
-    shift, centre = above & 0xFF, above >> 8
-    zeros = (centre >> shift) // 2
-    if ((2 * zeros + 1) << shift != centre).any() or (shift > 15).any() or len({*zeros}) > 1:
-        raise NotProvedError("a centre is not that of its shift")
-    scaling = read.scaling("narrow", multiplier, shift, int(zeros[0]))
+    each = records[:, -scales:].reshape(4 * fours, -1)[:count].copy()
+    if broad:
+        each[1::2, 1] += 8 - 2 * (each[1::2, 1] & 0xFF)  # of odd channels, whose sums are 256 times
+    scaling = _broad_words(read, each) if broad else _narrow_words(read, each)
     odd = np.arange(1, count, 2)
     kept = rows[:, :, :run].reshape(count, -1)
     return Held(kept, start, scaling, read.all, halves=odd, starts_there=True)
+
+
+def _narrow_words(read: _Read, words: Integers) -> Scaling:
+    """Of each channel two words: multiplier, centre and shift."""
+    multiplier, above = words.T
+    shift, centre = above & 0xFF, above >> 8
+    if (shift > 15).any():
+        raise NotProvedError("a shift is above 15")
+    return read.scaling("narrow", multiplier, shift, _zero_of(centre, shift))
+
+
+def _broad_words(read: _Read, words: Integers) -> Scaling:
+    """Of each channel four words: multiplier, both shifts, centre, and whether it rounds twice."""
+    multiplier, both, centre, away = words.T
+    right, left = both >> 8, both & 0xFF
+    once = right == 0
+    if (left < 1).any() or ((left > 1) & ~once).any() or (away != np.where(once, 0, -1)).any():
+        raise NotProvedError("its shifts are those of no factor")
+    half = np.maximum(right - 1, 0)
+    zero = _zero_of(np.where(once, 2 * centre + 1, centre), half)
+    return read.scaling("broad", multiplier, np.where(once, left - 1, -right), zero)
+
+
+def _zero_of(centre: Integers, shift: Integers) -> int:
+    """The one zero point of all centres, (2 * zero + 1) << shift."""
+    zeros = (centre >> shift) // 2
+    if ((2 * zeros + 1) << shift != centre).any() or len({*zeros}) > 1:
+        raise NotProvedError("a centre is not that of its shift")
+    return int(zeros[0])
 
 
 def _vector(read: _Read) -> Held:
@@ -243,19 +275,25 @@ def _vector(read: _Read) -> Held:
 
 
 def _by_lanes(read: _Read, records: Integers, weights: Integers, channels: Integers) -> Held:
-    """Of records that begin, or end, with biases, then multipliers, and -1 - shifts."""
+    """Of records that begin, or end, with biases, then multipliers, and exponents."""
     bias = records[:, :4] if read.kernel.startswith("lt_conv") else records[:, -12:-8]
     scales = bias, records[:, -8:-4], records[:, -4:]
-    start, multiplier, shift = (part.reshape(-1)[: len(channels)] for part in scales)
-    scaling = read.scaling("narrow", multiplier, -1 - shift, read.number("output_zero"))
+    start, multiplier, exponent = (part.reshape(-1)[: len(channels)] for part in scales)
+    zero = read.number("output_zero")
+    if read.kernel.endswith("_any"):
+        scaling = read.scaling("broad", multiplier, exponent, zero)
+    else:
+        scaling = read.scaling("narrow", multiplier, -1 - exponent, zero)
     return Held(weights, start, scaling, channels)
 
 
 def _depthwise_vector(read: _Read) -> Held:
-    count, taps = read.of.channels, read.of.products
-    records = read.array("records", count // 4, 12 + taps)
-    weights = _bytes(records[:, :-12]).reshape(-1, taps, 4).transpose(0, 2, 1).reshape(count, taps)
-    return _by_lanes(read, records, weights, read.all)
+    taps, channels = read.of.products, _overlapping(read.of.channels)
+    if (read.of.channels % 4 != 0) != read.kernel.endswith("_rest"):
+        raise NotProvedError(f"it runs {read.kernel} with {read.of.channels} channels")
+    records = read.array("records", len(channels) // 4, 12 + taps)
+    weights = _bytes(records[:, :-12]).reshape(-1, taps, 4).transpose(0, 2, 1).reshape(-1, taps)
+    return _by_lanes(read, records, weights, channels)
 
 
 def _overlapping(count: int) -> Integers:
@@ -277,7 +315,8 @@ def _columns(read: _Read) -> Held:
     fours, pairs = len(channels) // 4, -(-of.kernel_h // 2)
     one = of.kernel_w == 1
     words = of.kernel_h if one else 2 * of.kernel_w * pairs
-    records = read.array("records", fours, 9 + words)
+    broad = read.kernel == "lt_depthwise_columns_s8_any"
+    records = read.array("records", fours, (20 if broad else 9) + words)
     taken = _bytes(records[:, 4 : 4 + words])
     weights: Integers
     if one:
@@ -287,27 +326,38 @@ def _columns(read: _Read) -> Held:
         rows = parts.reshape(4 * fours, 2 * pairs, of.kernel_w)
         _none(rows[:, of.kernel_h :])
         weights = rows[:, : of.kernel_h].reshape(4 * fours, -1)
-    multiplier, shift = records[:, -5:-1].reshape(-1), _bytes(records[:, -1:]).reshape(-1)
-    scaling = read.scaling("narrow", multiplier, shift, _centre(read))
+    if broad:
+        scaling = _broad_words(read, records[:, -16:].reshape(-1, 4))
+    else:
+        multiplier, shift = records[:, -5:-1].reshape(-1), _bytes(records[:, -1:]).reshape(-1)
+        scaling = read.scaling("narrow", multiplier, shift, _centre(read))
     return Held(weights, records[:, :4].reshape(-1), scaling, channels, subtracts=True)
 
 
 def _three(read: _Read) -> Held:
     of, channels = read.of, _overlapping(max(4, read.of.channels))
-    records = read.array("records", len(channels) // 4, 4, 5)[:, [0, 2, 1, 3]].reshape(-1, 5)
+    broad = read.kernel == "lt_depthwise_3x3_s8_any"
+    size = 7 if broad else 5
+    records = read.array("records", len(channels) // 4, 4, size)[:, [0, 2, 1, 3]].reshape(-1, size)
     there = channels < of.channels
     records, channels = records[there], channels[there]
+    away, records = records[:, 0], records[:, 1 if broad else 0 :]
     first, second = _bytes(records[:, :1]), _bytes(records[:, 1:2])
-    last = records[:, 2] >> 16
-    if (last % 2).any():
-        raise NotProvedError("a doubled weight is odd")
+    last, shifts = records[:, 2] >> 16, records[:, 2] & 0xFFFF
+    left = shifts >> 8 if broad else np.ones_like(shifts)
+    if ((last % (1 << left)) | (records[:, 3] % (1 << left))).any():
+        raise NotProvedError("a shifted weight or bias has bits that none has")
     order = [first[:, 0], first[:, 1], second[:, 0], first[:, 2], first[:, 3], second[:, 2]]
-    taps = np.stack([*order, second[:, 1], second[:, 3], last >> 1], axis=1).reshape(-1, 3, 3)
+    taps = np.stack([*order, second[:, 1], second[:, 3], last >> left], axis=1).reshape(-1, 3, 3)
     _none(taps[:, of.kernel_h :])
     _none(taps[:, :, of.kernel_w :])
     weights = taps[:, : of.kernel_h, : of.kernel_w].reshape(len(channels), -1)
-    scaling = read.scaling("narrow", records[:, 4], records[:, 2] & 0xFFFF, _centre(read))
-    return Held(weights, _whole(records[:, 3]), scaling, channels, subtracts=True, bits=31)
+    scaling = read.scaling("narrow", records[:, 4], shifts, _centre(read))
+    if broad:
+        words = np.stack([records[:, 4], left + 256 * (shifts & 0xFF), records[:, 5], away], axis=1)
+        scaling = _broad_words(read, words)
+    bits = 32 - int(left.max(initial=1))
+    return Held(weights, records[:, 3] >> left, scaling, channels, subtracts=True, bits=bits)
 
 
 def _mult1(read: _Read) -> Held:
@@ -425,7 +475,13 @@ _READERS: Mapping[str, Callable[[_Read], Held]] = MappingProxyType(
 
 _OTHER_FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "lt_conv_4x2_s8": ("lt_conv_4x2_s8_three",),
+        "lt_conv_4x2_s8": ("lt_conv_4x2_s8_three", "lt_conv_4x2_s8_any"),
+        "lt_conv_scalar_s8": ("lt_conv_scalar_s8_any",),
+        "lt_conv_vector_s8": ("lt_conv_vector_s8_any",),
+        "lt_depthwise_3x3_s8": ("lt_depthwise_3x3_s8_any",),
+        "lt_depthwise_columns_s8": ("lt_depthwise_columns_s8_any",),
+        "lt_depthwise_vector_s8": ("lt_depthwise_vector_s8_rest",),
+        "lt_depthwise_planes_s8": ("lt_depthwise_planes_s8_any",),
         "lt_depthwise_mult1_s8": ("lt_depthwise_mult1_s8_plain", "lt_depthwise_mult1_s8_any"),
     }
 )

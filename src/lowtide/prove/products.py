@@ -191,16 +191,44 @@ class Products:
             parts.append((anew, np.arange(len(anew.channels))))
             left = np.setdiff1d(left, anew.channels)
             kernel, params = str(params.fields["run"]), self.bundle.params(params.fields["params"])
-        found = held(self.bundle, params, kernel, sizes)
-        if found is None:
-            return None
-        self._check_params(op, sums, params, computed)
-        parts.append((found, np.flatnonzero(np.isin(found.channels, left))))
+        for found, of in self._apart(params, kernel, sizes):
+            if found is None:
+                return None
+            self._check_params(op, sums, of, computed)
+            parts.append((found, np.flatnonzero(np.isin(found.channels, left))))
         made = np.concatenate([part.channels[rows] for part, rows in parts])
         if not np.array_equal(np.unique(made), np.arange(outputs)):
             raise NotProvedError("it does not make every channel")
         claims = [_part(call, op, sums, source, part, rows) for part, rows in parts]
         return _joined([claim for claim in claims if claim is not None])
+
+    def _apart(
+        self, params: Params, kernel: str, sizes: Sizes
+    ) -> Iterator[tuple[Held | None, Params]]:
+        """What is held by a kernel, or by each of those that lt_depthwise_each calls, and its params."""
+        if params.ctype != "lt_depthwise_each_s8":
+            yield held(self.bundle, params, kernel, sizes), params
+            return
+        if kernel != f"{params.ctype}_row" or sizes.groups < 1 or sizes.channels % sizes.groups:
+            raise NotProvedError(f"it runs {kernel}, whose params are not {params.ctype}")
+        filters = sizes.channels // sizes.groups
+        one = replace(sizes, channels=sizes.groups)
+        for first in range(filters):
+            wanted = {"channels": sizes.groups, "filters": filters}
+            if any(params.fields.get(name) != value for name, value in wanted.items()):
+                raise NotProvedError(f"it is not of {sizes.groups} times {filters} channels")
+            run, inner = params.fields.get("run"), self.bundle.params(params.fields["params"])
+            found = held(self.bundle, inner, str(run), one)
+            if found is not None:
+                found = replace(found, channels=found.channels * filters + first)
+            yield found, inner
+            after = params.fields.get("next")
+            if (after is None) != (first == filters - 1):
+                raise NotProvedError(f"it calls other than {filters} kernels")
+            if after is not None:
+                params = self.bundle.params(after)
+                if params.ctype != "lt_depthwise_each_s8":
+                    raise NotProvedError(f"what follows are params of {params.ctype}")
 
     def _check_params(self, op: Op, sums: Sums, params: Params, computed: DType) -> None:
         self._check_flips(op, sums, params, computed)

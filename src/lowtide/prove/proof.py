@@ -14,7 +14,7 @@ its lowering says (lower/nodes.py): the headers of the kernels say that by formu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lowtide.errors import FaultError
@@ -269,8 +269,7 @@ class _Contracts:
         if len(call.ops) > 1:
             return block(call)
         if op.type in _WINDOWS:
-            _check_inner(call)
-            return window(call)
+            return window(_judged(call))
         if moves(self.graph, op) or op.type == WRITE_ROWS:
             made = mover(call)
             return made if made is not None else self._unknown(call)
@@ -315,16 +314,28 @@ class _Contracts:
                     self.tables["tables of functions"] = "256 entries, and the index is a byte"
 
 
-def _check_inner(call: Call) -> None:
-    """A kernel that calls another one for the same row: both have the same window."""
-    inner = call.fields.get("params")
-    if not isinstance(inner, str):
-        return
-    fields = call.bundle.params(inner).fields
-    for name in _WINDOW_FIELDS:
-        if name in fields and name in call.fields:
-            found = fields[name]
-            call.expect(name, found if isinstance(found, int) else -1, call.number(name))
+def _judged(call: Call) -> Call:
+    """A kernel that calls others for the same row: all have the same window, which it has, too, or else
+    that of the first one."""
+    nested = list(_nested(call.bundle, call.params))
+    if call.params.ctype == "lt_depthwise_each_s8" and nested:
+        call = call.with_params(nested[0])
+    for params in nested:
+        for name in (*_WINDOW_FIELDS, "channels"):
+            found, own = params.fields.get(name), call.fields.get(name)
+            if found is not None and isinstance(own, int):
+                call.expect(name, found if isinstance(found, int) else -1, own)
+    return call
+
+
+def _nested(bundle: Bundle, params: Params) -> Iterator[Params]:
+    """The params of kernels that a kernel of `params` calls; those that call others come after these."""
+    for name in ("params", "next"):
+        inner = params.fields.get(name)
+        if isinstance(inner, str):
+            found = bundle.params(inner)
+            yield from _nested(bundle, found)
+            yield found
 
 
 __all__ = ["Claims", "NodeClaim", "Op", "Proof", "ProofError", "VariableClaim", "prove"]

@@ -20,7 +20,7 @@ from lowtide.ir.roundings import Rounding
 from lowtide.prove.memory import NotProvedError
 
 Integers = NDArray[np.int64]
-Way = Literal["narrow", "scale", "wide", "high", "double"]
+Way = Literal["narrow", "broad", "scale", "wide", "high", "double"]
 
 _INT32 = 1 << 31
 _MOST_STEPS = 1 << 22
@@ -47,7 +47,13 @@ class Scaling:
     def check(self) -> None:
         """Raise NotProvedError for params that lt_fixed.h does not admit."""
         m, s = self.multiplier, self.shift
-        bounds = {"narrow": (0, 22), "scale": (-31, 30), "wide": (-31, 14), "high": (0, 15)}
+        bounds = {
+            "narrow": (0, 22),
+            "broad": (-23, 7),
+            "scale": (-31, 30),
+            "wide": (-31, 14),
+            "high": (0, 15),
+        }
         least, most = bounds.get(self.way, (0, 0))
         sound = ((m == 0) | (m >= 1 << 30)) & (m < _INT32) if self.way != "high" else m < _INT32
         if self.way != "double" and not (sound & (least <= s) & (s <= most)).all():
@@ -75,6 +81,20 @@ def _narrow(by: Scaling, sums: Integers) -> Scaled:
     high = (twice * by.multiplier + (1 << 31)) >> 32
     total = high + centre + (twice >> 63)
     return total >> by.shift >> 1, fine & _fits(total) & _fits(centre + (twice >> 63))
+
+
+def _broad(by: Scaling, sums: Integers) -> Scaled:
+    """lt_broad: the same, or of sums shifted left, which are rounded once."""
+    left, right = np.maximum(by.shift, 0), np.maximum(-by.shift, 0)
+    once, half = right == 0, np.maximum(right - 1, 0)
+    above: Integers = np.full_like(half, 2 * by.zero + 1) << half
+    centre = np.where(once, by.zero, above)
+    shifted: Integers = np.left_shift(np.where(_fits(sums, 31), sums, 0), left)
+    fine = _fits(sums, 31) & _fits(shifted, 31)
+    twice = np.where(fine, 2 * shifted, 0)
+    below = centre + np.where(once, 0, twice >> 63)
+    total = ((twice * by.multiplier + (1 << 31)) >> 32) + below
+    return total >> right, fine & _fits(total) & _fits(below)
 
 
 def _scale(by: Scaling, sums: Integers) -> Scaled:
@@ -116,6 +136,7 @@ def _double(by: Scaling, sums: Integers) -> Scaled:
 
 _WAYS: dict[Way, Callable[[Scaling, Integers], Scaled]] = {
     "narrow": _narrow,
+    "broad": _broad,
     "scale": _scale,
     "wide": _wide,
     "high": _high,
@@ -213,6 +234,6 @@ def _around(
 
 def _factors(kernel: Scaling) -> NDArray[np.float64]:
     m, s = kernel.multiplier.astype(np.float64), kernel.shift.astype(np.float64)
-    exponent = {"narrow": -32 - s, "scale": s - 31, "wide": s - 31, "high": s - 32}
+    exponent = {"narrow": -32 - s, "broad": s - 31, "scale": s - 31, "wide": s - 31, "high": s - 32}
     found: NDArray[np.float64] = np.ldexp(m, exponent[kernel.way].astype(np.int64))
     return found

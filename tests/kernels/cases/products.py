@@ -97,7 +97,8 @@ def _factor(draw: Draw, dtype: str, size: float) -> tuple[float, float, float]:
     """(scale of the input, about that of the weights, factor of the sums)."""
     spread = 9000.0 if dtype == "INT16" else 50.0
     usual = spread / max(1.0, size)
-    kind = draw.often("usual", "small", "large", "power", "one", "tiny", "greatest", share=0.6)
+    kinds = "small", "large", "power", "one", "one", "tiny", "greatest"
+    kind = draw.often("usual", *kinds, share=0.6)
     in_scale = draw.scale()
     if kind == "greatest":
         power = 2.0 ** math.floor(math.log2(usual))

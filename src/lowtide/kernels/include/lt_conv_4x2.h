@@ -10,6 +10,11 @@
  * each channel its multiplier, and a word with its shift as low byte and above it the centre, (2 * zero + 1)
  * << shift with the output's zero point. Shifts are 0 to 15, a factor is multiplier * 2^(-32 - shift).
  *
+ * For any factors, conditions of scales are those of lt_broad (lt_fixed.h), and there are four words for each
+ * channel: its multiplier; a word whose low byte is by how much sums are shifted left beforehand, 1 to 8, of
+ * odd channels 8 less that, for their sums are 256 times what they are, and above it by how much results are
+ * shifted right; the centre; and -1 where results are shifted right, else 0.
+ *
  * Weights come in fours of products; each row of the window begins a new four, the last of a row is padded
  * with zeros. For a four of products there are four words: products 0 and 2 of c0 and c1, of c2 and c3;
  * then products 1 and 3. A word is two halves, 256 * w1 + w0; its first product is the low one.
@@ -27,7 +32,7 @@
  *   to 4. Lean, it takes one pixel at a time, which is more instructions.
  */
 typedef struct {
-    const int32_t *records; /* [ceil(out_c / 4)][12 + 4 * quads]: see above */
+    const int32_t *records; /* [ceil(out_c / 4)][12 + 4 * quads], or of any factors [20 + 4 * quads]: see above */
     uint16_t quads;         /* kernel_h * words */
     uint16_t words;         /* of a row of the window: ceil(kernel_w * in_c / 4) */
     int16_t last; /* where the last window begins whose rows are words in the image's rows; or -1 */
@@ -48,6 +53,9 @@ void lt_conv_4x2_s8_row(const void *params, const lt_step *step);
 /* The same if direct and not lean; the last three pixels of an odd number are made at once, for which
  * step->scratch has 6 * d bytes. */
 void lt_conv_4x2_s8_three(const void *params, const lt_step *step);
+
+/* The same of any factors. */
+void lt_conv_4x2_s8_any(const void *params, const lt_step *step);
 
 /* The parts of it that are in assembly where there is a DSP extension. */
 
@@ -74,5 +82,7 @@ typedef struct {
 void lt_4x2_two(lt_4x2 *of);
 void lt_4x2_one(lt_4x2 *of);
 void lt_4x2_three(lt_4x2 *of);
+void lt_4x2_two_any(lt_4x2 *of);
+void lt_4x2_one_any(lt_4x2 *of);
 
 #endif

@@ -37,4 +37,7 @@ typedef struct {
 
 void lt_conv_scalar_s8_row(const void *params, const lt_step *step);
 
+/* The same of any factors: see lt_scalar_any. */
+void lt_conv_scalar_s8_any(const void *params, const lt_step *step);
+
 #endif

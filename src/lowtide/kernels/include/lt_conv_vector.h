@@ -3,13 +3,13 @@
  *
  * A quicker form of lt_conv.h, for programs that are made for such a core: four channels times two
  * pixels at once, or four times one, sixteen products an instruction. Factors are below 1/2, as for
- * lt_narrow (lt_fixed.h), and at most 65532 channels; the compiler checks it.
+ * lt_narrow (lt_fixed.h), or any, as for lt_broad; at most 65532 channels; the compiler checks it.
  *
  * A record is what four channels need (missing ones are zeros):
  *   four biases, with the input's zero point folded in;
  *   weights, int8: [chunks][4][16], where chunks is (products - 1) / 16, then [4][T] of the 1 to 16
  *     products that are left, T 8 if there are at most eight of them, else 16, padded with zeros;
- *   four multipliers, then four times -1 - shift: a factor is multiplier * 2^(-32 - shift).
+ *   four multipliers, then four exponents: a factor is multiplier * 2^(exponent - 31).
  */
 #ifndef LT_CONV_VECTOR_H
 #define LT_CONV_VECTOR_H
@@ -40,6 +40,9 @@ typedef struct {
 
 void lt_conv_vector_s8_row(const void *params, const lt_step *step);
 
+/* The same with any factors: exponents may be 0 and more. */
+void lt_conv_vector_s8_any(const void *params, const lt_step *step);
+
 /* The parts of it that are in assembly where there is Helium. */
 
 /* Some fours of channels of pairs of pixels, or of single ones (which have no x[1]). */
@@ -57,13 +60,17 @@ typedef struct {
 } lt_vector;
 
 /* For at most eight last products, and for more. Results of pairs are not clamped; `above`, those below
- * `zero` may be one too large, since they will be clamped to no less. */
+ * `zero` may be one too large, since they will be clamped to no less; `any` factors. */
 void lt_vector_two_8(const lt_vector *of);
 void lt_vector_two_16(const lt_vector *of);
 void lt_vector_above_8(const lt_vector *of);
 void lt_vector_above_16(const lt_vector *of);
+void lt_vector_two_any_8(const lt_vector *of);
+void lt_vector_two_any_16(const lt_vector *of);
 void lt_vector_one_8(const lt_vector *of);
 void lt_vector_one_16(const lt_vector *of);
+void lt_vector_one_any_8(const lt_vector *of);
+void lt_vector_one_any_16(const lt_vector *of);
 
 /* Some `bytes` of each of some `rows`, which go to places `pitch` apart, their bits `flip` flipped; those of
  * a row that is null are `padding`. */

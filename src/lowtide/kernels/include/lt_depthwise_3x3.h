@@ -24,6 +24,10 @@
  *   the shift, 0 to 22, as low half, 2 * w(2,2) as high half
  *   2 * bias
  *   multiplier: the factor is multiplier * 2^(-32 - shift)
+ * For any factors, conditions are those of lt_broad (lt_fixed.h), and it has seven words: -1 where results are
+ * shifted right, else 0; the first two of those above; by how much results are shifted right as low byte, and
+ * above it by how much sums are shifted left beforehand, 1 to 8, w(2,2) shifted so as high half; the bias,
+ * shifted so; multiplier; centre.
  */
 #ifndef LT_DEPTHWISE_3X3_H
 #define LT_DEPTHWISE_3X3_H
@@ -38,7 +42,7 @@
  * step->scratch: 24 * ((piece - 1) * stride_w + 3) bytes, aligned to 4.
  */
 typedef struct {
-    const int32_t *records; /* [ceil(channels * filters / 4)][4][5]: of channels 0, 2, 1 and 3 of each group */
+    const int32_t *records; /* [ceil(channels * filters / 4)][4][5 or 7]: of channels 0, 2, 1 and 3 of each group */
     uint16_t in_w, out_w, channels;
     uint16_t filters; /* channels that are made of each */
     uint16_t piece; /* the columns of output that are made at a time */
@@ -51,6 +55,9 @@ typedef struct {
 } lt_depthwise_3x3_s8;
 
 void lt_depthwise_3x3_s8_row(const void *params, const lt_step *step);
+
+/* The same of any factors. */
+void lt_depthwise_3x3_s8_any(const void *params, const lt_step *step);
 
 /* The parts of it that are in assembly where there is a DSP extension: fours of channels of some windows.
  * What is 0 in `masks` is 0 in the first three words of each record. Columns that are there are unpacked,
@@ -76,5 +83,9 @@ typedef struct {
  * that follow. */
 void lt_3x3_make_1(lt_3x3_piece *of);
 void lt_3x3_make_2(lt_3x3_piece *of);
+
+/* The same of any factors. */
+void lt_3x3_any_1(lt_3x3_piece *of);
+void lt_3x3_any_2(lt_3x3_piece *of);
 
 #endif

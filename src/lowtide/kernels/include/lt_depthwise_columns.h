@@ -14,6 +14,10 @@
  * as low byte: a factor is multiplier * 2^(-32 - shift). Weights are bytes, the lowest first; of windows of
  * one column a word for each row, of channels 0 to 3; of others [kernel_w][ceil(kernel_h / 2)][2] words,
  * of two rows a and b, b being 0 where there is none: a0 a2 b0 b2, and a1 a3 b1 b3.
+ *
+ * For any factors, conditions are those of lt_broad (lt_fixed.h), and behind the weights there are four words for
+ * each channel: its multiplier; by how much sums are shifted left beforehand, 1 to 8, as low byte, and above it
+ * by how much results are shifted right; the centre; and -1 where results are shifted right, else 0.
  */
 #ifndef LT_DEPTHWISE_COLUMNS_H
 #define LT_DEPTHWISE_COLUMNS_H
@@ -45,6 +49,9 @@ typedef struct {
 
 void lt_depthwise_columns_s8_row(const void *params, const lt_step *step);
 
+/* The same of any factors. */
+void lt_depthwise_columns_s8_any(const void *params, const lt_step *step);
+
 /* The parts of it that are in assembly where there is a DSP extension. */
 
 /* Where four channels of a pair of rows are: in one, and `other` bytes further, pixels `pitch` bytes apart.
@@ -72,13 +79,14 @@ typedef struct {
 typedef struct {
     const lt_columns_window *windows, *end;
     const int32_t *biases, *scales;
-    int32_t odd; /* centre */
+    int32_t odd; /* centre; of any factors not used */
     int8_t *out;
     int32_t pitch;       /* from a result to the next window's */
     const int32_t *base; /* weights, then words */
 } lt_columns_sums;
 
 void lt_columns_sum(const lt_columns_sums *of);
+void lt_columns_sum_any(const lt_columns_sums *of);
 
 /* Fours of channels of one window of one column, up to where channels are `last` bytes into the rows. */
 typedef struct {
@@ -94,5 +102,6 @@ typedef struct {
 
 /* Returns the records that follow. */
 const int32_t *lt_columns_tap(const lt_columns_taps *of);
+const int32_t *lt_columns_tap_any(const lt_columns_taps *of);
 
 #endif

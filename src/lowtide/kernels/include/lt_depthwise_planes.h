@@ -5,12 +5,12 @@
  * A quicker form of lt_depthwise_vector.h that takes scratch memory: of four channels at a time the
  * columns that some pixels read are copied to planes, one per channel, in which a window is contiguous,
  * so that one instruction multiplies and adds up to sixteen taps. Factors are below 1/2, as for lt_narrow
- * (lt_fixed.h); no dilation along a row, at most LT_PLANES_TAPS taps. The last four channels may make some of
+ * (lt_fixed.h), or any, as for lt_broad; no dilation along a row, at most LT_PLANES_TAPS taps. The last four channels may make some of
  * them again; of fewer than four, those that are missing have weights of 0.
  *
  * A record is what four channels need: weights, int8 [4][kernel_w][kernel_h]; four biases, with the
- * input's zero point folded in; four multipliers; then four times -1 - shift: a factor is
- * multiplier * 2^(-32 - shift). The last record is of the last four channels.
+ * input's zero point folded in; four multipliers; then four exponents: a factor is
+ * multiplier * 2^(exponent - 31). The last record is of the last four channels.
  */
 #ifndef LT_DEPTHWISE_PLANES_H
 #define LT_DEPTHWISE_PLANES_H
@@ -40,6 +40,9 @@ typedef struct {
 
 void lt_depthwise_planes_s8_row(const void *params, const lt_step *step);
 
+/* The same with any factors: exponents may be 0 and more. */
+void lt_depthwise_planes_s8_any(const void *params, const lt_step *step);
+
 /* The parts of it that have another form where there is Helium. */
 
 /* All channels of some pixels. */
@@ -63,6 +66,7 @@ typedef struct {
 
 /* Changes record and out; padding is in the planes, and stays there. */
 void lt_planes_run(lt_planes *of);
+void lt_planes_run_any(lt_planes *of);
 
 /* Set n bytes to a value. */
 void lt_planes_fill(int8_t *to, int32_t value, int32_t n);

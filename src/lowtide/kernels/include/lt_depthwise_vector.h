@@ -3,13 +3,14 @@
  * Arm's Helium.
  *
  * A quicker form of lt_depthwise_mult1.h, for programs that are made for such a core; its conditions,
- * and: a multiple of 4 channels, and either windows of one column, or no dilation along a row, stride 1 or 2
+ * and: at least 4 channels, and either windows of one column, or no dilation along a row, stride 1 or 2
  * along it, at most LT_TAPS_ROWS rows. Four channels times two pixels at once, of which the last two may
  * make a pixel again; or times one, of windows of one column.
  *
  * A record is what four channels need: weights, int8 [kernel_h][kernel_w][4]; four biases, with the
  * input's zero point folded in; four multipliers; then four times -1 - shift: a factor is
- * multiplier * 2^(-32 - shift).
+ * multiplier * 2^(-32 - shift). The last record is of the last four channels, of which some may be in the one
+ * before it.
  */
 #ifndef LT_DEPTHWISE_VECTOR_H
 #define LT_DEPTHWISE_VECTOR_H
@@ -24,7 +25,7 @@
  * step->out[0]: a row of out_w * channels bytes; overlaps no input row. No scratch.
  */
 typedef struct {
-    const int32_t *records; /* [channels / 4][kernel_h * kernel_w + 12]: see above */
+    const int32_t *records; /* [ceil(channels / 4)][kernel_h * kernel_w + 12]: see above */
     uint16_t in_w, out_w, channels;
     uint16_t kernel_h, kernel_w;
     uint16_t stride_w;
@@ -33,7 +34,9 @@ typedef struct {
     int8_t low, high; /* the fused activation's range */
 } lt_depthwise_vector_s8;
 
+/* If channels are a multiple of 4, and if they are not. */
 void lt_depthwise_vector_s8_row(const void *params, const lt_step *step);
+void lt_depthwise_vector_s8_rest(const void *params, const lt_step *step);
 
 /* The parts of it that have another form where there is Helium. */
 

@@ -182,6 +182,18 @@ static inline int32_t lt_centre(int32_t odd, int32_t shift)
     return (int32_t)((uint32_t)odd << shift);
 }
 
+/* lt_scale(x, multiplier, exponent) + zero, without branches, for factors of 1/2 and more, too: `shifted` is
+ * 2 * x << max(exponent, 0), and `right` max(-exponent, 0). Where that is above 0, `away` is -1 and `centre`
+ * (2 * zero + 1) << (right - 1), as in lt_narrow. Else `away` is 0 and `centre` is `zero`: what is rounded once
+ * is rounded halves up.
+ *
+ * What it needs (`is_broad` of lower/packed.py checks it): with `right` above 0 what lt_narrow does; else
+ * -2^30 <= x << exponent < 2^30. */
+static inline int32_t lt_broad(int32_t shifted, int32_t multiplier, int32_t centre, int32_t away, int32_t right)
+{
+    return (lt_high_word(shifted, multiplier) + (centre + ((shifted >> 31) & away))) >> right;
+}
+
 #ifdef LT_DSP
 /* lt_narrow, saturated to int8. */
 static inline int32_t lt_narrow_s8(int32_t twice, int32_t multiplier, int32_t centre, int32_t shift)

@@ -45,4 +45,14 @@ static inline int8_t lt_scalar_scaled(uint32_t sum, const int32_t *scale, int32_
     return lt_half_s8(high >> shift);
 }
 
+/* The same of any factor, which meets the conditions of lt_broad: of 1/2 and more the shift is below 0. */
+static inline int8_t lt_scalar_any(uint32_t sum, const int32_t *scale, int32_t odd)
+{
+    if (scale[2] >= 0) {
+        return lt_scalar_scaled(sum, scale, odd);
+    }
+    int32_t y = lt_high_word((int32_t)(sum << -scale[2]), scale[1]) + (odd >> 1);
+    return (int8_t)lt_clamp(y, INT8_MIN, INT8_MAX);
+}
+
 #endif

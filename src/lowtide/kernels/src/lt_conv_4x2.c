@@ -238,7 +238,8 @@ static inline void run_all(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt_4x
 }
 
 /* A row but for its last `left` pixels; returns where these go. */
-LT_INLINE lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t left)
+LT_INLINE lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t left, void (*two)(lt_4x2 *),
+                         void (*one)(lt_4x2 *))
 {
     lt_4x2 of = {NULL, NULL, p->quads, step->out[0], p->out_c, p->out_c >> 2};
     int32_t x = 0, end = p->out_w - left;
@@ -252,11 +253,11 @@ LT_INLINE lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t l
             unpack_two(p, step->in, x, step->scratch);
         }
         of.x = step->scratch;
-        run_all(p, lt_4x2_two, &of, 2);
+        run_all(p, two, &of, 2);
     }
     for (; x < end; x++) {
         of.x = window(p, step->in, x, step->scratch);
-        run_all(p, lt_4x2_one, &of, 1);
+        run_all(p, one, &of, 1);
     }
     LT_MACS(p->out_w * p->kernel_h * p->kernel_w * p->in_c * p->out_c);
     return of;
@@ -265,7 +266,14 @@ LT_INLINE lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t l
 LT_SHARED void lt_conv_4x2_s8_row(const void *params, const lt_step *step)
 {
     const lt_conv_4x2_s8 *p = params;
-    lt_4x2 of = run_row(p, step, 0);
+    lt_4x2 of = run_row(p, step, 0, lt_4x2_two, lt_4x2_one);
+    lt_clamp_row(step->out[0], of.out, p->low, p->high);
+}
+
+LT_SHARED void lt_conv_4x2_s8_any(const void *params, const lt_step *step)
+{
+    const lt_conv_4x2_s8 *p = params;
+    lt_4x2 of = run_row(p, step, 0, lt_4x2_two_any, lt_4x2_one_any);
     lt_clamp_row(step->out[0], of.out, p->low, p->high);
 }
 
@@ -273,7 +281,7 @@ LT_SHARED void lt_conv_4x2_s8_three(const void *params, const lt_step *step)
 {
     const lt_conv_4x2_s8 *p = params;
     int32_t left = p->out_w > 2 && (p->out_w & 1) != 0 ? 3 : 0, pitch = p->stride_w * p->in_c;
-    lt_4x2 of = run_row(p, step, left);
+    lt_4x2 of = run_row(p, step, left, lt_4x2_two, lt_4x2_one);
     if (left > 0) {
         const int8_t *pixel = (const int8_t *)step->in[0] + (p->out_w - 3) * pitch;
         lt_4x2_unpack_three(step->scratch, pixel, pitch, p->words);
@@ -321,73 +329,84 @@ LT_SHARED void lt_4x2_unpack_three(int32_t *to, const int8_t *pixel, int32_t pit
     }
 }
 
-static int8_t scaled(int32_t twice, const int32_t *scale)
+/* Scales of a channel are two words, or four for `any` factors; a `high` sum is 256 times what it is. */
+static int8_t scaled(int32_t sum, const int32_t *scale, int32_t high, int32_t any)
 {
-    int32_t shift = scale[1] & 0xFF;
-    return (int8_t)lt_clamp(lt_narrow(twice, scale[0], scale[1] >> 8, shift), INT8_MIN, INT8_MAX);
+    int32_t y, shift = scale[1] & 0xFF;
+    if (any) {
+        sum = high ? sum >> shift : (int32_t)((uint32_t)sum << shift);
+        y = lt_broad(sum, scale[0], scale[2], scale[3], scale[1] >> 8);
+    } else {
+        sum = high ? sum >> 7 : lt_add(sum, sum);
+        y = lt_narrow(sum, scale[0], scale[1] >> 8, shift);
+    }
+    return (int8_t)lt_clamp(y, INT8_MIN, INT8_MAX);
 }
 
 /* A pair of channels of one pixel: halves of products 0 and 2 are x[0], of 1 and 3 x[other], and so on
  * every `next` words; weights every fourth word, from w[0] and w[2] on. */
 static void pair_of(const int32_t *w, const int32_t *x, int32_t other, int32_t next, int32_t quads,
-                    const int32_t *start, const int32_t *scale, int8_t *out)
+                    int32_t sums[2])
 {
-    int32_t low = start[0], raw = start[2];
     for (; quads > 0; quads--, w += 4, x += next) {
-        raw = dual(w[2], x[other], dual(w[0], x[0], raw));
-        low = dual(low_bytes(w[2]), x[other], dual(low_bytes(w[0]), x[0], low));
+        sums[1] = dual(w[2], x[other], dual(w[0], x[0], sums[1]));
+        sums[0] = dual(low_bytes(w[2]), x[other], dual(low_bytes(w[0]), x[0], sums[0]));
     }
-    out[0] = scaled(lt_add(low, low), scale);
-    out[1] = scaled(lt_sub(raw, low) >> 7, scale + 2);
 }
 
-/* All groups of so many pixels. */
-static void make(lt_4x2 *of, int32_t pixels)
+/* All groups of so many pixels: of halves, or of one as bytes. */
+static void make(lt_4x2 *of, int32_t pixels, int32_t any)
 {
-    const int32_t *x = of->x;
     int8_t *out = of->out;
+    int32_t words = any ? 4 : 2;
     for (int32_t left = of->groups; left > 0; left--, out += 4) {
         const int32_t *weights = of->records + 4, *scales = weights + 4 * of->quads;
         for (int32_t pixel = 0; pixel < pixels; pixel++) {
             for (int32_t pair = 0; pair < 2; pair++) {
-                pair_of(weights + pair, x + pixel, pixels, 2 * pixels, of->quads, of->records + pair,
-                        scales + 4 * pair, out + 2 * pair + pixel * of->out_c);
+                int32_t sums[2] = {of->records[pair], of->records[2 + pair]}, halves[2];
+                const int32_t *scale = scales + 2 * words * pair;
+                int8_t *to = out + 2 * pair + pixel * of->out_c;
+                if (pixels > 1) {
+                    const int32_t *x = (const int32_t *)of->x + pixel;
+                    pair_of(weights + pair, x, pixels, 2 * pixels, of->quads, sums);
+                }
+                for (int32_t k = 0; pixels == 1 && k < of->quads; k++) {
+                    const int8_t *x = (const int8_t *)of->x + 4 * k;
+                    halves[0] = two_of(x, 0);
+                    halves[1] = others_of(x, 0);
+                    pair_of(weights + pair + 4 * k, halves, 1, 0, 1, sums);
+                }
+                to[0] = scaled(sums[0], scale, 0, any);
+                to[1] = scaled(lt_sub(sums[1], sums[0]), scale + words, 1, any);
             }
         }
-        of->records = scales + 8;
+        of->records = scales + 4 * words;
     }
 }
 
 LT_SHARED void lt_4x2_two(lt_4x2 *of)
 {
-    make(of, 2);
+    make(of, 2, 0);
 }
 
 LT_SHARED void lt_4x2_three(lt_4x2 *of)
 {
-    make(of, 3);
+    make(of, 3, 0);
 }
 
 LT_SHARED void lt_4x2_one(lt_4x2 *of)
 {
-    int8_t *out = of->out;
-    for (int32_t left = of->groups; left > 0; left--, out += 4) {
-        const int32_t *weights = of->records + 4, *scales = weights + 4 * of->quads;
-        for (int32_t pair = 0; pair < 2; pair++) {
-            const int32_t *w = weights + pair, *start = of->records + pair;
-            int32_t sums[2] = {start[0], start[2]}, halves[2];
-            for (int32_t k = 0; k < of->quads; k++, w += 4) {
-                const int8_t *x = (const int8_t *)of->x + 4 * k;
-                halves[0] = two_of(x, 0);
-                halves[1] = others_of(x, 0);
-                sums[1] = dual(w[2], halves[1], dual(w[0], halves[0], sums[1]));
-                sums[0] = dual(low_bytes(w[2]), halves[1], dual(low_bytes(w[0]), halves[0], sums[0]));
-            }
-            out[2 * pair] = scaled(lt_add(sums[0], sums[0]), scales + 4 * pair);
-            out[2 * pair + 1] = scaled(lt_sub(sums[1], sums[0]) >> 7, scales + 4 * pair + 2);
-        }
-        of->records = scales + 8;
-    }
+    make(of, 1, 0);
+}
+
+LT_SHARED void lt_4x2_two_any(lt_4x2 *of)
+{
+    make(of, 2, 1);
+}
+
+LT_SHARED void lt_4x2_one_any(lt_4x2 *of)
+{
+    make(of, 1, 1);
 }
 
 #endif

@@ -115,53 +115,88 @@ LT_SHARED NAKED void lt_4x2_unpack_three(int32_t *to UNUSED, const int8_t *pixel
 #define PUT_0 "strb lr, [r1], #1\n\t"
 #define PUT_1 "strb lr, [r1, r2]\n\t"
 
+/* From sums to results; r0 scales. */
+#define PUT_2                                                                                        \
+    "ldr r1, [sp, #12]\n\t" NEXT_SCALE LOW("r2") PUT_0                                               \
+    "ldr r2, [sp, #16]\n\t" LOW("r3") PUT_1 NEXT_SCALE HIGH("r6") PUT_0 HIGH("r7") PUT_1             \
+    NEXT_SCALE LOW("r4") PUT_0 LOW("r5") PUT_1 NEXT_SCALE HIGH("r8") PUT_0 HIGH("r9") PUT_1
+/* The same of any factors, as lt_broad: r1 multiplier, r10 shifts, r11 centre, r12 -1 if results are rounded
+ * twice, else 0. */
+#define NEXT_ANY "ldm r0!, {r1, r10, r11, r12}\n\t"
+#define SCALED_ANY(sum)                                                                              \
+    "and lr, r12, " sum ", asr #31\n\t"                                                              \
+    "add lr, lr, r11\n\t"                                                                            \
+    "smmlar " sum ", " sum ", r1, lr\n\t"                                                            \
+    "asr " sum ", " sum ", r10\n\t"                                                                  \
+    "ssat " sum ", #8, " sum "\n\t"
+#define TWO_ANY(one, other, shift)                                                                   \
+    NEXT_ANY shift " " one ", " one ", r10\n\t" shift " " other ", " other ", r10\n\t"               \
+    "lsr r10, r10, #8\n\t" SCALED_ANY(one) SCALED_ANY(other)
+#define PUT_2_ANY                                                                                    \
+    TWO_ANY("r2", "r3", "lsl") TWO_ANY("r6", "r7", "asr")                                            \
+    TWO_ANY("r4", "r5", "lsl") TWO_ANY("r8", "r9", "asr")                                            \
+    "ldrd r1, r10, [sp, #12]\n\t"                                                                    \
+    "strb r2, [r1], #1\n\t"                                                                          \
+    "strb r3, [r1, r10]\n\t"                                                                         \
+    "strb r6, [r1], #1\n\t"                                                                          \
+    "strb r7, [r1, r10]\n\t"                                                                         \
+    "strb r4, [r1], #1\n\t"                                                                          \
+    "strb r5, [r1, r10]\n\t"                                                                         \
+    "strb r8, [r1], #1\n\t"                                                                          \
+    "strb r9, [r1, r10]\n\t"
+
 /* On the stack: 0 of, 4 x, 8 its end, 12 out, 16 out_c - 1, 20 where the first turn begins, 24 the end of
  * out. */
+#define TWO(PUT)                                                                                     \
+    __asm__("push {r4-r11, lr}\n\t"                                                                  \
+            "ldm r0, {r7-r12}\n\t"                                                                   \
+            "rsb r1, r9, #0\n\t"                                                                     \
+            "and r1, r1, #3\n\t"                                                                     \
+            "mov r2, #96\n\t"                                                                        \
+            "adr r3, 2f\n\t"                                                                         \
+            "mla r5, r1, r2, r3\n\t"                                                                 \
+            "orr r5, r5, #1\n\t"                                                                     \
+            "mov r1, r8\n\t"                                                                         \
+            "add r2, r8, r9, lsl #4\n\t"                                                             \
+            "mov r3, r10\n\t"                                                                        \
+            "sub r4, r11, #1\n\t"                                                                    \
+            "add r6, r10, r12, lsl #2\n\t"                                                           \
+            "push {r0-r6}\n\t"                                                                       \
+            "mov r0, r7\n"                                                                           \
+            "1:\n\t"                                                                                 \
+            "ldm r0!, {r2, r4, r6, r8}\n\t"                                                          \
+            "ldr r1, [sp, #4]\n\t"                                                                   \
+            "mov r3, r2\n\t"                                                                         \
+            "mov r5, r4\n\t"                                                                         \
+            "mov r7, r6\n\t"                                                                         \
+            "mov r9, r8\n\t"                                                                         \
+            "ldr pc, [sp, #20]\n\t"                                                                  \
+            ".balign 4\n"                                                                            \
+            "2:\n\t" QUAD_2 QUAD_2 QUAD_2 QUAD_2                                                     \
+            "ldr r10, [sp, #8]\n\t"                                                                  \
+            "cmp r1, r10\n\t"                                                                        \
+            "bne 2b\n\t"                                                                             \
+            "sub r6, r6, r2\n\t"                                                                     \
+            "sub r7, r7, r3\n\t"                                                                     \
+            "sub r8, r8, r4\n\t"                                                                     \
+            "sub r9, r9, r5\n\t" PUT                                                                 \
+            "ldr r3, [sp, #24]\n\t"                                                                  \
+            "str r1, [sp, #12]\n\t"                                                                  \
+            "cmp r1, r3\n\t"                                                                         \
+            "bne 1b\n\t"                                                                             \
+            "ldr r1, [sp]\n\t"                                                                       \
+            "str r0, [r1]\n\t"                                                                       \
+            "add sp, sp, #28\n\t"                                                                    \
+            "pop {r4-r11, pc}")
+
 LT_SHARED NAKED void lt_4x2_two(lt_4x2 *of UNUSED)
 {
-    __asm__("push {r4-r11, lr}\n\t"
-            "ldm r0, {r7-r12}\n\t"
-            "rsb r1, r9, #0\n\t"
-            "and r1, r1, #3\n\t"
-            "mov r2, #96\n\t"
-            "adr r3, 2f\n\t"
-            "mla r5, r1, r2, r3\n\t"
-            "orr r5, r5, #1\n\t"
-            "mov r1, r8\n\t"
-            "add r2, r8, r9, lsl #4\n\t"
-            "mov r3, r10\n\t"
-            "sub r4, r11, #1\n\t"
-            "add r6, r10, r12, lsl #2\n\t"
-            "push {r0-r6}\n\t"
-            "mov r0, r7\n"
-            "1:\n\t"
-            "ldm r0!, {r2, r4, r6, r8}\n\t"
-            "ldr r1, [sp, #4]\n\t"
-            "mov r3, r2\n\t"
-            "mov r5, r4\n\t"
-            "mov r7, r6\n\t"
-            "mov r9, r8\n\t"
-            "ldr pc, [sp, #20]\n\t"
-            ".balign 4\n"
-            "2:\n\t" QUAD_2 QUAD_2 QUAD_2 QUAD_2
-            "ldr r10, [sp, #8]\n\t"
-            "cmp r1, r10\n\t"
-            "bne 2b\n\t"
-            "ldr r1, [sp, #12]\n\t"
-            "sub r6, r6, r2\n\t"
-            "sub r7, r7, r3\n\t"
-            "sub r8, r8, r4\n\t"
-            "sub r9, r9, r5\n\t" NEXT_SCALE LOW("r2") PUT_0
-            "ldr r2, [sp, #16]\n\t" LOW("r3") PUT_1 NEXT_SCALE HIGH("r6") PUT_0 HIGH("r7") PUT_1
-            NEXT_SCALE LOW("r4") PUT_0 LOW("r5") PUT_1 NEXT_SCALE HIGH("r8") PUT_0 HIGH("r9") PUT_1
-            "ldr r3, [sp, #24]\n\t"
-            "str r1, [sp, #12]\n\t"
-            "cmp r1, r3\n\t"
-            "bne 1b\n\t"
-            "ldr r1, [sp]\n\t"
-            "str r0, [r1]\n\t"
-            "add sp, sp, #28\n\t"
-            "pop {r4-r11, pc}");
+    TWO(PUT_2);
+}
+
+LT_SHARED NAKED void lt_4x2_two_any(lt_4x2 *of UNUSED)
+{
+    TWO(PUT_2_ANY);
 }
 
 /* Sums of one pixel: of c0 low r2; of c2 low r3; of c0 and c1 raw r4; of c2 and c3 raw r5. r0 weights,
@@ -184,42 +219,62 @@ LT_SHARED NAKED void lt_4x2_two(lt_4x2 *of UNUSED)
     "smlad r2, r10, r7, r2\n\t"                                                                      \
     "smlad r3, r11, r7, r3\n\t"
 
+#define PUT_1_ALL                                                                                    \
+    "ldr r1, [sp, #12]\n\t" NEXT_SCALE LOW("r2") PUT_0 NEXT_SCALE HIGH("r4") PUT_0 NEXT_SCALE        \
+    LOW("r3") PUT_0 NEXT_SCALE HIGH("r5") PUT_0
+#define ONE_ANY(sum, shift)                                                                          \
+    NEXT_ANY shift " " sum ", " sum ", r10\n\t"                                                      \
+    "lsr r10, r10, #8\n\t" SCALED_ANY(sum)
+#define PUT_1_ANY                                                                                    \
+    ONE_ANY("r2", "lsl") ONE_ANY("r4", "asr") ONE_ANY("r3", "lsl") ONE_ANY("r5", "asr")              \
+    "ldr r1, [sp, #12]\n\t"                                                                          \
+    "strb r2, [r1], #1\n\t"                                                                          \
+    "strb r4, [r1], #1\n\t"                                                                          \
+    "strb r3, [r1], #1\n\t"                                                                          \
+    "strb r5, [r1], #1\n\t"
+
 /* On the stack: 0 of, 4 x, 8 its end, 12 out, 16 where the first turn begins, 20 the end of out. */
+#define ONE(PUT)                                                                                     \
+    __asm__("push {r4-r11, lr}\n\t"                                                                  \
+            "ldm r0, {r6-r11}\n\t"                                                                   \
+            "rsb r1, r8, #0\n\t"                                                                     \
+            "and r1, r1, #3\n\t"                                                                     \
+            "adr r3, 2f\n\t"                                                                         \
+            "add r4, r3, r1, lsl #6\n\t"                                                             \
+            "orr r4, r4, #1\n\t"                                                                     \
+            "mov r1, r7\n\t"                                                                         \
+            "add r2, r7, r8, lsl #2\n\t"                                                             \
+            "mov r3, r9\n\t"                                                                         \
+            "add r5, r9, r11, lsl #2\n\t"                                                            \
+            "push {r0-r5}\n\t"                                                                       \
+            "mov r0, r6\n"                                                                           \
+            "1:\n\t"                                                                                 \
+            "ldm r0!, {r2-r5}\n\t"                                                                   \
+            "ldrd r1, lr, [sp, #4]\n\t"                                                              \
+            "ldr pc, [sp, #16]\n\t"                                                                  \
+            ".balign 4\n"                                                                            \
+            "2:\n\t" QUAD_1 QUAD_1 QUAD_1 QUAD_1                                                     \
+            "cmp r1, lr\n\t"                                                                         \
+            "bne 2b\n\t"                                                                             \
+            "ldr r6, [sp, #20]\n\t"                                                                  \
+            "sub r4, r4, r2\n\t"                                                                     \
+            "sub r5, r5, r3\n\t" PUT                                                                 \
+            "str r1, [sp, #12]\n\t"                                                                  \
+            "cmp r1, r6\n\t"                                                                         \
+            "bne 1b\n\t"                                                                             \
+            "ldr r1, [sp]\n\t"                                                                       \
+            "str r0, [r1]\n\t"                                                                       \
+            "add sp, sp, #24\n\t"                                                                    \
+            "pop {r4-r11, pc}")
+
 LT_SHARED NAKED void lt_4x2_one(lt_4x2 *of UNUSED)
 {
-    __asm__("push {r4-r11, lr}\n\t"
-            "ldm r0, {r6-r11}\n\t"
-            "rsb r1, r8, #0\n\t"
-            "and r1, r1, #3\n\t"
-            "adr r3, 2f\n\t"
-            "add r4, r3, r1, lsl #6\n\t"
-            "orr r4, r4, #1\n\t"
-            "mov r1, r7\n\t"
-            "add r2, r7, r8, lsl #2\n\t"
-            "mov r3, r9\n\t"
-            "add r5, r9, r11, lsl #2\n\t"
-            "push {r0-r5}\n\t"
-            "mov r0, r6\n"
-            "1:\n\t"
-            "ldm r0!, {r2-r5}\n\t"
-            "ldrd r1, lr, [sp, #4]\n\t"
-            "ldr pc, [sp, #16]\n\t"
-            ".balign 4\n"
-            "2:\n\t" QUAD_1 QUAD_1 QUAD_1 QUAD_1
-            "cmp r1, lr\n\t"
-            "bne 2b\n\t"
-            "ldr r1, [sp, #12]\n\t"
-            "ldr r6, [sp, #20]\n\t"
-            "sub r4, r4, r2\n\t"
-            "sub r5, r5, r3\n\t" NEXT_SCALE LOW("r2") PUT_0 NEXT_SCALE HIGH("r4") PUT_0 NEXT_SCALE
-            LOW("r3") PUT_0 NEXT_SCALE HIGH("r5") PUT_0
-            "str r1, [sp, #12]\n\t"
-            "cmp r1, r6\n\t"
-            "bne 1b\n\t"
-            "ldr r1, [sp]\n\t"
-            "str r0, [r1]\n\t"
-            "add sp, sp, #24\n\t"
-            "pop {r4-r11, pc}");
+    ONE(PUT_1_ALL);
+}
+
+LT_SHARED NAKED void lt_4x2_one_any(lt_4x2 *of UNUSED)
+{
+    ONE(PUT_1_ANY);
 }
 
 /* A pair of channels of three pixels: low r2, r3, r4, raw r5, r6, r7; r0 weights, r1 halves, lr their end,

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "lt_elem.h"
 #include "lt_scalar.h"
 
 /* Copy n bytes: words where they are such. */
@@ -225,8 +226,13 @@ LT_APART static void add_one(four *of)
     FINISH(of, 0, s0, s1, s2, s3);
 }
 
-/* All channels of one pixel, x0, or of two, to out and out + out_c. */
-LT_APART static void pixels(const lt_conv_scalar_s8 *p, const int8_t *x0, const int8_t *x1, int8_t *out)
+LT_INLINE int8_t scaled(uint32_t sum, const int32_t *scale, int32_t odd, int32_t any)
+{
+    return any ? lt_scalar_any(sum, scale, odd) : lt_scalar_scaled(sum, scale, odd);
+}
+
+/* All channels of one pixel, x0, or of two, to out and out + out_c; of `any` factors or not. */
+LT_INLINE void make(const lt_conv_scalar_s8 *p, const int8_t *x0, const int8_t *x1, int8_t *out, int32_t any)
 {
     four of;
     int32_t out_c = p->out_c;
@@ -244,17 +250,27 @@ LT_APART static void pixels(const lt_conv_scalar_s8 *p, const int8_t *x0, const 
             add_one(&of);
         }
         for (; out != last; out++, sum++, of.scales += 3) {
-            *out = lt_scalar_scaled(sum[0], of.scales, p->centre);
+            *out = scaled(sum[0], of.scales, p->centre, any);
             if (x1 != NULL) {
-                out[out_c] = lt_scalar_scaled(sum[4], of.scales, p->centre);
+                out[out_c] = scaled(sum[4], of.scales, p->centre, any);
             }
         }
     }
 }
 
-LT_SHARED void lt_conv_scalar_s8_row(const void *params, const lt_step *step)
+LT_APART static void pixels(const lt_conv_scalar_s8 *p, const int8_t *x0, const int8_t *x1, int8_t *out)
 {
-    const lt_conv_scalar_s8 *p = params;
+    make(p, x0, x1, out, 0);
+}
+
+LT_APART static void pixels_any(const lt_conv_scalar_s8 *p, const int8_t *x0, const int8_t *x1, int8_t *out)
+{
+    make(p, x0, x1, out, 1);
+}
+
+LT_INLINE void run(const lt_conv_scalar_s8 *p, const lt_step *step,
+                   void (*by)(const lt_conv_scalar_s8 *, const int8_t *, const int8_t *, int8_t *))
+{
     int8_t *out = step->out[0];
     int8_t *patch = step->scratch;
     int32_t x = 0;
@@ -262,12 +278,22 @@ LT_SHARED void lt_conv_scalar_s8_row(const void *params, const lt_step *step)
     for (; !p->lean && x + 1 < p->out_w; x += 2, out += 2 * p->out_c) {
         const int8_t *x0 = source(p, step, x, patch);
         const int8_t *x1 = source(p, step, x + 1, patch + p->products);
-        pixels(p, x0, x1, out);
+        by(p, x0, x1, out);
     }
 #endif
     for (; x < p->out_w; x++, out += p->out_c) {
-        pixels(p, source(p, step, x, patch), NULL, out);
+        by(p, source(p, step, x, patch), NULL, out);
     }
     LT_MACS(p->out_w * p->products * p->out_c);
     lt_clamp_row(step->out[0], out, p->low, p->high);
+}
+
+LT_SHARED void lt_conv_scalar_s8_row(const void *params, const lt_step *step)
+{
+    run(params, step, pixels);
+}
+
+LT_SHARED void lt_conv_scalar_s8_any(const void *params, const lt_step *step)
+{
+    run(params, step, pixels_any);
 }

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "lt_elem.h"
 #include "lt_fixed.h"
 
 /* A row of the window whose columns are apart; some are padding. */
@@ -65,12 +66,9 @@ LT_APART static void run_rest(const lt_conv_vector_s8 *p, void (*run)(const lt_v
     }
 }
 
-/* What makes `pixels` at once, and in `of` what is the same for all of them. */
-static void (*begin(const lt_conv_vector_s8 *p, int32_t pixels, lt_vector *of))(const lt_vector *)
+/* In `of` what is the same for all pixels, of which `pixels` are made at once. */
+static inline void prepare(const lt_conv_vector_s8 *p, int32_t pixels, lt_vector *of)
 {
-    static void (*const runs[3][2])(const lt_vector *) = {{lt_vector_one_8, lt_vector_one_16},
-                                                          {lt_vector_two_8, lt_vector_two_16},
-                                                          {lt_vector_above_8, lt_vector_above_16}};
     int32_t pixel = p->direct ? p->stride_w * p->in_c : p->products;
     of->chunks = (p->products - 1) >> 4;
     of->records = p->records;
@@ -81,7 +79,25 @@ static void (*begin(const lt_conv_vector_s8 *p, int32_t pixels, lt_vector *of))(
     of->zero = p->output_zero;
     of->low = p->low;
     of->high = p->high;
+}
+
+/* The same, and what makes them. */
+LT_APART static void (*begin(const lt_conv_vector_s8 *p, int32_t pixels, lt_vector *of))(const lt_vector *)
+{
+    static void (*const runs[3][2])(const lt_vector *) = {{lt_vector_one_8, lt_vector_one_16},
+                                                          {lt_vector_two_8, lt_vector_two_16},
+                                                          {lt_vector_above_8, lt_vector_above_16}};
+    prepare(p, pixels, of);
     return runs[pixels == 1 ? 0 : p->low < p->output_zero ? 1 : 2][of->last > 8];
+}
+
+/* The same of any factors. */
+LT_APART static void (*begin_any(const lt_conv_vector_s8 *p, int32_t pixels, lt_vector *of))(const lt_vector *)
+{
+    static void (*const runs[2][2])(const lt_vector *) = {{lt_vector_one_any_8, lt_vector_one_any_16},
+                                                          {lt_vector_two_any_8, lt_vector_two_any_16}};
+    prepare(p, pixels, of);
+    return runs[pixels - 1][of->last > 8];
 }
 
 /* All channels of so many turns of pixels from `x` on, `pixels` at once by `run`; their outputs are at `out`. */
@@ -101,29 +117,39 @@ static inline void run_all(const lt_conv_vector_s8 *p, lt_vector *of, void (*run
     }
 }
 
-LT_APART static void run_direct(const lt_conv_vector_s8 *p, const int8_t *row, int8_t *out)
+LT_INLINE void direct(const lt_conv_vector_s8 *p, const int8_t *row, int8_t *out, int32_t any)
 {
     lt_vector of;
     int32_t pixels = p->out_w;
     if (pixels > 1) {
-        void (*run)(const lt_vector *) = begin(p, 2, &of);
+        void (*run)(const lt_vector *) = any ? begin_any(p, 2, &of) : begin(p, 2, &of);
         run_all(p, &of, run, row, out, 2, pixels >> 1);
     }
     if ((pixels & 1) != 0) {
-        void (*run)(const lt_vector *) = begin(p, 1, &of);
+        void (*run)(const lt_vector *) = any ? begin_any(p, 1, &of) : begin(p, 1, &of);
         row += (pixels - 1) * p->stride_w * p->in_c;
         run_all(p, &of, run, row, out + (pixels - 1) * p->out_c, 1, 1);
     }
 }
 
-LT_APART static void run_windows(const lt_conv_vector_s8 *p, const lt_step *step)
+LT_APART static void run_direct(const lt_conv_vector_s8 *p, const int8_t *row, int8_t *out)
+{
+    direct(p, row, out, 0);
+}
+
+LT_APART static void run_direct_any(const lt_conv_vector_s8 *p, const int8_t *row, int8_t *out)
+{
+    direct(p, row, out, 1);
+}
+
+LT_INLINE void windows(const lt_conv_vector_s8 *p, const lt_step *step, int32_t any)
 {
     lt_vector of;
     int32_t left = p->out_w, first = -p->pad_left, stride = p->stride_w, in_c = p->in_c;
     int32_t width = p->kernel_w, length = width * in_c;
     int8_t *patch = step->scratch, *out = step->out[0];
     if (left > 1 && !p->lean) {
-        void (*run)(const lt_vector *) = begin(p, 2, &of);
+        void (*run)(const lt_vector *) = any ? begin_any(p, 2, &of) : begin(p, 2, &of);
         /* Of short rows without padding, those of both windows are copied at once. */
         int32_t last = p->dilation_w != 1 && width != 1 ? -1 : length <= 16 ? p->in_w - width - stride : -1;
         lt_vector_rows both = {p->kernel_h, length, length, p->input_zero, p->flip, stride * in_c};
@@ -138,7 +164,7 @@ LT_APART static void run_windows(const lt_conv_vector_s8 *p, const lt_step *step
         }
     }
     if (left > 0) {
-        void (*run)(const lt_vector *) = begin(p, 1, &of);
+        void (*run)(const lt_vector *) = any ? begin_any(p, 1, &of) : begin(p, 1, &of);
         for (; left > 0; left--, first += stride, out += p->out_c) {
             gather(p, step->in, first, patch);
             run_all(p, &of, run, patch, out, 1, 1);
@@ -146,18 +172,37 @@ LT_APART static void run_windows(const lt_conv_vector_s8 *p, const lt_step *step
     }
 }
 
-LT_SHARED void lt_conv_vector_s8_row(const void *params, const lt_step *step)
+LT_APART static void run_windows(const lt_conv_vector_s8 *p, const lt_step *step)
 {
-    const lt_conv_vector_s8 *p = params;
+    windows(p, step, 0);
+}
+
+LT_APART static void run_windows_any(const lt_conv_vector_s8 *p, const lt_step *step)
+{
+    windows(p, step, 1);
+}
+
+LT_INLINE void row(const lt_conv_vector_s8 *p, const lt_step *step, int32_t any)
+{
     LT_MACS(p->out_w * p->products * p->out_c);
     if (p->direct) {
-        run_direct(p, step->in[0], step->out[0]);
+        (any ? run_direct_any : run_direct)(p, step->in[0], step->out[0]);
     } else {
-        run_windows(p, step);
+        (any ? run_windows_any : run_windows)(p, step);
     }
     if (p->out_w > 1 && (p->low > INT8_MIN || p->high < INT8_MAX)) {
         lt_vector_clamp(step->out[0], p->out_w * p->out_c, p->low, p->high);
     }
+}
+
+LT_SHARED void lt_conv_vector_s8_row(const void *params, const lt_step *step)
+{
+    row(params, step, 0);
+}
+
+LT_SHARED void lt_conv_vector_s8_any(const void *params, const lt_step *step)
+{
+    row(params, step, 1);
 }
 
 #ifndef LT_HELIUM
@@ -211,8 +256,7 @@ static int8_t channel(const lt_vector *of, const int32_t *record, int32_t c, con
     for (int32_t i = 0; i < of->last; i++) {
         sum += x[i] * w[i];
     }
-    int32_t shift = -1 - scale[4 + c];
-    int32_t y = lt_narrow(lt_add(sum, sum), scale[c], lt_centre(2 * of->zero + 1, shift), shift);
+    int32_t y = lt_add(lt_scale(sum, scale[c], scale[4 + c]), of->zero);
     return (int8_t)lt_clamp(y, low, high);
 }
 
@@ -250,12 +294,32 @@ LT_SHARED void lt_vector_above_16(const lt_vector *of)
     run_pixels(of, 2, INT8_MIN, INT8_MAX);
 }
 
+LT_SHARED void lt_vector_two_any_8(const lt_vector *of)
+{
+    run_pixels(of, 2, INT8_MIN, INT8_MAX);
+}
+
+LT_SHARED void lt_vector_two_any_16(const lt_vector *of)
+{
+    run_pixels(of, 2, INT8_MIN, INT8_MAX);
+}
+
 LT_SHARED void lt_vector_one_8(const lt_vector *of)
 {
     run_pixels(of, 1, of->low, of->high);
 }
 
 LT_SHARED void lt_vector_one_16(const lt_vector *of)
+{
+    run_pixels(of, 1, of->low, of->high);
+}
+
+LT_SHARED void lt_vector_one_any_8(const lt_vector *of)
+{
+    run_pixels(of, 1, of->low, of->high);
+}
+
+LT_SHARED void lt_vector_one_any_16(const lt_vector *of)
 {
     run_pixels(of, 1, of->low, of->high);
 }

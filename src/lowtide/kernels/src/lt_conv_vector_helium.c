@@ -41,15 +41,34 @@
     "vadd.i32 q0, q0, q2\n\t"                                                                        \
     "vshr.s32 q2, q1, #31\n\t"                                                                       \
     "vadd.i32 q1, q1, q2\n\t"
-#define PUT_2(ROUND)                                                                                 \
-    "vmov q0[2], q0[0], r0, r4\n\t"                                                                  \
-    "vmov q0[3], q0[1], r2, r6\n\t"                                                                  \
-    "vmov q1[2], q1[0], r8, r12\n\t"                                                                 \
-    "vmov q1[3], q1[1], r10, lr\n\t"                                                                 \
+#define TIMES                                                                                        \
     "vldrw.u32 q2, [r1], #16\n\t"                                                                    \
     "vldrw.u32 q3, [r1], #16\n\t"                                                                    \
     "vqrdmulh.s32 q0, q0, q2\n\t"                                                                    \
-    "vqrdmulh.s32 q1, q1, q2\n\t" ROUND                                                              \
+    "vqrdmulh.s32 q1, q1, q2\n\t"
+/* The same of any factors: sums are shifted left where exponents (q3) are above 0, and the rest of those is
+ * below 0 where results are rounded twice. */
+#define LEFT_OF_ANY                                                                                  \
+    "vldrw.u32 q3, [r1, #16]\n\t"                                                                    \
+    "vmov.i32 q2, #0\n\t"                                                                            \
+    "vmax.s32 q2, q2, q3\n\t"                                                                        \
+    "vsub.i32 q3, q3, q2\n\t"
+#define AWAY_OF_ANY(sum)                                                                             \
+    "vand q2, " sum ", q3\n\t"                                                                       \
+    "vshr.s32 q2, q2, #31\n\t"                                                                       \
+    "vadd.i32 " sum ", " sum ", q2\n\t"
+#define ANY_TIMES                                                                                    \
+    LEFT_OF_ANY                                                                                      \
+    "vshl.s32 q0, q0, q2\n\t"                                                                        \
+    "vshl.s32 q1, q1, q2\n\t"                                                                        \
+    "vldrw.u32 q2, [r1], #32\n\t"                                                                    \
+    "vqrdmulh.s32 q0, q0, q2\n\t"                                                                    \
+    "vqrdmulh.s32 q1, q1, q2\n\t" AWAY_OF_ANY("q0") AWAY_OF_ANY("q1")
+#define PUT_2(SCALED)                                                                                \
+    "vmov q0[2], q0[0], r0, r4\n\t"                                                                  \
+    "vmov q0[3], q0[1], r2, r6\n\t"                                                                  \
+    "vmov q1[2], q1[0], r8, r12\n\t"                                                                 \
+    "vmov q1[3], q1[1], r10, lr\n\t" SCALED                                                          \
     "vrshl.s32 q0, q0, q3\n\t"                                                                       \
     "vrshl.s32 q1, q1, q3\n\t"                                                                       \
     "vqmovnb.s32 q0, q0\n\t"                                                                         \
@@ -59,7 +78,7 @@
     "vstrb.16 q0, [r7, q7]\n\t"                                                                      \
     "add r7, r7, #4\n\t"                                                                             \
     "subs r11, r11, #1\n\t"
-#define TWO(ROUND, advance, second, third, fourth)                                                   \
+#define TWO(SCALED, advance, second, third, fourth)                                                   \
     __asm__("push {r4-r11, lr}\n\t"                                                                  \
             "vpush {d8-d15}\n\t"                                                                     \
             "ldrd r1, r2, [r0, #36]\n\t"                                                             \
@@ -83,7 +102,7 @@
             "vpstt\n\t"                                                                              \
             "vldrbt.u8 q5, [r3]\n\t"                                                                 \
             "vldrbt.u8 q6, [r5]\n"                                                                   \
-            "2:\n\t" BIASES PRODUCTS_2("q5", "q6", advance, second, third, fourth) PUT_2(ROUND)       \
+            "2:\n\t" BIASES PRODUCTS_2("q5", "q6", advance, second, third, fourth) PUT_2(SCALED)      \
             "bne 2b\n\t"                                                                             \
             "b 5f\n"                                                                                 \
             "3:\n\t"                                                                                 \
@@ -96,7 +115,7 @@
             "vpstt\n\t"                                                                              \
             "vldrbt.u8 q0, [r3]\n\t"                                                                 \
             "vldrbt.u8 q1, [r5]\n\t" PRODUCTS_2("q0", "q1", advance, second, third, fourth)          \
-            PUT_2(ROUND)                                                                             \
+            PUT_2(SCALED)                                                                            \
             "bne 3b\n"                                                                               \
             "5:\n\t"                                                                                 \
             "ldrd r0, r2, [sp, #24]\n\t" /* out_c, turns */                                          \
@@ -117,22 +136,32 @@
 
 LT_SHARED NAKED void lt_vector_two_8(const lt_vector *of UNUSED)
 {
-    TWO(AWAY, "32", "-24", "-16", "-8");
+    TWO(TIMES AWAY, "32", "-24", "-16", "-8");
 }
 
 LT_SHARED NAKED void lt_vector_two_16(const lt_vector *of UNUSED)
 {
-    TWO(AWAY, "64", "-48", "-32", "-16");
+    TWO(TIMES AWAY, "64", "-48", "-32", "-16");
 }
 
 LT_SHARED NAKED void lt_vector_above_8(const lt_vector *of UNUSED)
 {
-    TWO("", "32", "-24", "-16", "-8");
+    TWO(TIMES, "32", "-24", "-16", "-8");
 }
 
 LT_SHARED NAKED void lt_vector_above_16(const lt_vector *of UNUSED)
 {
-    TWO("", "64", "-48", "-32", "-16");
+    TWO(TIMES, "64", "-48", "-32", "-16");
+}
+
+LT_SHARED NAKED void lt_vector_two_any_8(const lt_vector *of UNUSED)
+{
+    TWO(ANY_TIMES, "32", "-24", "-16", "-8");
+}
+
+LT_SHARED NAKED void lt_vector_two_any_16(const lt_vector *of UNUSED)
+{
+    TWO(ANY_TIMES, "64", "-48", "-32", "-16");
 }
 
 /* Of one pixel: sums in r0, r2, r4, r6; r1 record, r3 products, r5 where they begin, r7 output, r8 turns
@@ -147,7 +176,18 @@ LT_SHARED NAKED void lt_vector_above_16(const lt_vector *of UNUSED)
     "vldrb.u8 q3, [r1, #" fourth "]\n\t"                                                             \
     "vmladava.s8 r4, q0, q2\n\t"                                                                     \
     "vmladava.s8 r6, q0, q3\n\t"
-#define ONE(advance, second, third, fourth)                                                          \
+#define ONE_TIMES                                                                                    \
+    "vldrw.u32 q2, [r1], #16\n\t"                                                                    \
+    "vldrw.u32 q3, [r1], #16\n\t"                                                                    \
+    "vqrdmulh.s32 q0, q0, q2\n\t"                                                                    \
+    "vshr.s32 q2, q0, #31\n\t"                                                                       \
+    "vadd.i32 q0, q0, q2\n\t"
+#define ONE_ANY_TIMES                                                                                \
+    LEFT_OF_ANY                                                                                      \
+    "vshl.s32 q0, q0, q2\n\t"                                                                        \
+    "vldrw.u32 q2, [r1], #32\n\t"                                                                    \
+    "vqrdmulh.s32 q0, q0, q2\n\t" AWAY_OF_ANY("q0")
+#define ONE(SCALED, advance, second, third, fourth)                                                          \
     __asm__("push {r0, r4-r9, r11, lr}\n\t"                                                          \
             "ldrd r1, r12, [r0, #36]\n\t"                                                            \
             "ldr r3, [r0, #44]\n\t"                                                                  \
@@ -171,12 +211,7 @@ LT_SHARED NAKED void lt_vector_above_16(const lt_vector *of UNUSED)
             "vpst\n\t"                                                                               \
             "vldrbt.u8 q0, [r3]\n\t" PRODUCTS_1(advance, second, third, fourth)                      \
             "vmov q0[2], q0[0], r0, r4\n\t"                                                          \
-            "vmov q0[3], q0[1], r2, r6\n\t"                                                          \
-            "vldrw.u32 q2, [r1], #16\n\t"                                                            \
-            "vldrw.u32 q3, [r1], #16\n\t"                                                            \
-            "vqrdmulh.s32 q0, q0, q2\n\t"                                                            \
-            "vshr.s32 q2, q0, #31\n\t"                                                               \
-            "vadd.i32 q0, q0, q2\n\t"                                                                \
+            "vmov q0[3], q0[1], r2, r6\n\t" SCALED                                                   \
             "vrshl.s32 q0, q0, q3\n\t"                                                               \
             "vadd.i32 q0, q0, r12\n\t"                                                               \
             "ldr r0, [sp]\n\t"                                                                       \
@@ -199,12 +234,22 @@ LT_SHARED NAKED void lt_vector_above_16(const lt_vector *of UNUSED)
 
 LT_SHARED NAKED void lt_vector_one_8(const lt_vector *of UNUSED)
 {
-    ONE("32", "-24", "-16", "-8");
+    ONE(ONE_TIMES, "32", "-24", "-16", "-8");
 }
 
 LT_SHARED NAKED void lt_vector_one_16(const lt_vector *of UNUSED)
 {
-    ONE("64", "-48", "-32", "-16");
+    ONE(ONE_TIMES, "64", "-48", "-32", "-16");
+}
+
+LT_SHARED NAKED void lt_vector_one_any_8(const lt_vector *of UNUSED)
+{
+    ONE(ONE_ANY_TIMES, "32", "-24", "-16", "-8");
+}
+
+LT_SHARED NAKED void lt_vector_one_any_16(const lt_vector *of UNUSED)
+{
+    ONE(ONE_ANY_TIMES, "64", "-48", "-32", "-16");
 }
 
 /* r0 to, r1 rows, r2 offset, r3 a row, r4 how many are left, r5 bytes, r6 pitch, r12 where they go; q1 padding,

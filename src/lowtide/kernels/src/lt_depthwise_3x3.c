@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "lt_elem.h"
 #include "lt_fixed.h"
 
 #define WORDS 6 /* of a column */
@@ -94,9 +95,9 @@ static void put(int8_t *to, const int8_t *from, int32_t bytes)
     }
 }
 
-LT_SHARED void lt_depthwise_3x3_s8_row(const void *params, const lt_step *step)
+LT_INLINE void row(const lt_depthwise_3x3_s8 *p, const lt_step *step, void (*make_1)(lt_3x3_piece *),
+                   void (*make_2)(lt_3x3_piece *))
 {
-    const lt_depthwise_3x3_s8 *p = params;
     int32_t channels = p->channels * p->filters, stride = p->stride_w;
     int32_t few = channels < 4, apart = p->filters > 1;
     uint32_t low = (uint32_t)-p->input_zero;
@@ -130,9 +131,9 @@ LT_SHARED void lt_depthwise_3x3_s8_row(const void *params, const lt_step *step)
                 unpack_each(p, &of, row + of.count * p->channels, c, each);
             }
             if (stride == 1) {
-                lt_3x3_make_1(&of);
+                make_1(&of);
             } else {
-                lt_3x3_make_2(&of);
+                make_2(&of);
             }
             c += 4 * many;
         }
@@ -141,6 +142,16 @@ LT_SHARED void lt_depthwise_3x3_s8_row(const void *params, const lt_step *step)
         }
     }
     lt_clamp_row(out, out + p->out_w * channels, p->low, p->high);
+}
+
+LT_SHARED void lt_depthwise_3x3_s8_row(const void *params, const lt_step *step)
+{
+    row(params, step, lt_3x3_make_1, lt_3x3_make_2);
+}
+
+LT_SHARED void lt_depthwise_3x3_s8_any(const void *params, const lt_step *step)
+{
+    row(params, step, lt_3x3_any_1, lt_3x3_any_2);
 }
 
 #ifndef LT_DSP
@@ -166,35 +177,37 @@ static void unpack(const lt_3x3_piece *of)
     }
 }
 
-/* The sum of column x of the weights of a record with a column of channel c, without the factor 2. */
-static int32_t sum_column(const int32_t *words, const int32_t *column, int32_t c, int32_t x)
+/* The sum of column x of the weights of a record with a column of channel c, times 2^left. */
+static int32_t sum_column(const int32_t *words, const int32_t *column, int32_t c, int32_t x, int32_t left)
 {
     static const int8_t taken[4] = {0, 3, 2, 5};
     int32_t rows01 = column[taken[c]], row2 = column[c & 1 ? 4 : 1];
     int32_t w0 = x < 2 ? byte(words[0], x) : byte(words[1], 0);
     int32_t w1 = x < 2 ? byte(words[0], x + 2) : byte(words[1], 2);
-    int32_t w2 = x < 2 ? byte(words[1], 2 * x + 1) : (words[2] >> 16) / 2;
-    return (int16_t)rows01 * w0 + (rows01 >> 16) * w1 + (c & 2 ? row2 >> 16 : (int16_t)row2) * w2;
+    int32_t w2 = x < 2 ? byte(words[1], 2 * x + 1) : (words[2] >> 16) / (1 << left);
+    int32_t sum = (int16_t)rows01 * w0 + (rows01 >> 16) * w1 + (c & 2 ? row2 >> 16 : (int16_t)row2) * w2;
+    return (int32_t)((uint32_t)sum << left);
 }
 
 /* The results of a group, where the columns were. */
-static void sum(lt_3x3_piece *of, int32_t stride)
+static void sum(lt_3x3_piece *of, int32_t stride, int32_t any)
 {
     static const int8_t order[4] = {0, 2, 1, 3};
-    for (int32_t i = 0; i < 4; i++, of->records += 5) {
+    for (int32_t i = 0; i < 4; i++, of->records += any ? 7 : 5) {
+        const int32_t *record = of->records + any;
         int32_t *at = of->columns, words[3];
         for (int32_t k = 0; k < 3; k++) {
-            words[k] = (int32_t)((uint32_t)of->records[k] & of->masks[k]);
+            words[k] = (int32_t)((uint32_t)record[k] & of->masks[k]);
         }
-        int32_t shift = words[2] & 0xFF;
+        int32_t shift = words[2] & 0xFF, doubled = any ? words[2] >> 8 & 0xFF : 1;
         int8_t *last = NULL, value = 0; /* a result replaces what the next window still reads */
         for (int32_t left = of->n; left > 0; left--, at += stride * WORDS) {
-            int32_t found = 0;
+            int32_t found = record[3];
             for (int32_t x = 0; x < 3; x++) {
-                found += sum_column(words, at + x * WORDS, order[i], x);
+                found = lt_add(found, sum_column(words, at + x * WORDS, order[i], x, doubled));
             }
-            found = lt_narrow(lt_add(of->records[3], lt_add(found, found)), of->records[4],
-                              lt_centre(of->odd, shift), shift);
+            found = any ? lt_broad(found, record[4], record[5], record[-1], shift)
+                        : lt_narrow(found, record[4], lt_centre(of->odd, shift), shift);
             if (last != NULL) {
                 *last = value;
             }
@@ -205,11 +218,11 @@ static void sum(lt_3x3_piece *of, int32_t stride)
     }
 }
 
-static void make(lt_3x3_piece *of, int32_t stride)
+static void make(lt_3x3_piece *of, int32_t stride, int32_t any)
 {
     for (; of->groups > 0; of->groups--, of->row += 4, of->out += 4) {
         unpack(of);
-        sum(of, stride);
+        sum(of, stride, any);
         for (int32_t i = 0; i < of->n; i++) {
             (void)memcpy(of->out + i * of->pitch, of->columns + WORDS * (1 + i * stride), 4);
         }
@@ -218,12 +231,22 @@ static void make(lt_3x3_piece *of, int32_t stride)
 
 LT_SHARED void lt_3x3_make_1(lt_3x3_piece *of)
 {
-    make(of, 1);
+    make(of, 1, 0);
 }
 
 LT_SHARED void lt_3x3_make_2(lt_3x3_piece *of)
 {
-    make(of, 2);
+    make(of, 2, 0);
+}
+
+LT_SHARED void lt_3x3_any_1(lt_3x3_piece *of)
+{
+    make(of, 1, 1);
+}
+
+LT_SHARED void lt_3x3_any_2(lt_3x3_piece *of)
+{
+    make(of, 2, 1);
 }
 
 #endif

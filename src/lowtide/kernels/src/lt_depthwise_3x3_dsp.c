@@ -82,7 +82,7 @@
  * On the stack: the piece, and behind the last column that is read (of channel 0).
  *
  * SETUP: the column `from` bytes on from the first is the channel's. */
-#define SETUP(from)                                                                                  \
+#define SETUP_NARROW(from)                                                                           \
     "ldr r0, [sp]\n\t"                                                                               \
     "ldm r0, {r1-r6}\n\t" /* columns, masks, odd, records */                                         \
     "ldm r6!, {r8-r12}\n\t"                                                                          \
@@ -100,6 +100,31 @@
     "sadd16 r7, r7, r7\n\t"                                                                          \
     "sadd16 r8, r8, r8\n\t"                                                                          \
     "sadd16 r9, r9, r9\n\t"
+/* The same of any factors: weights are doubled as often as the second byte of r10 says, the centre is in the
+ * record, and on the stack, above what else is there, -1 where sums are rounded twice, else 0. */
+#define SETUP_ANY(from)                                                                              \
+    "ldr r0, [sp]\n\t"                                                                               \
+    "ldm r0, {r1-r4}\n\t" /* columns, masks */                                                       \
+    "ldr r6, [r0, #20]\n\t" /* records */                                                            \
+    "ldm r6!, {r5, r8-r12, lr}\n\t"                                                                  \
+    "str r5, [sp, #12]\n\t"                                                                          \
+    "str r6, [r0, #20]\n\t"                                                                          \
+    "and r8, r8, r2\n\t"                                                                             \
+    "and r9, r9, r3\n\t"                                                                             \
+    "and r10, r10, r4\n\t"                                                                           \
+    "add r0, r1, #" from "\n\t"                                                                      \
+    "ubfx r1, r10, #8, #8\n\t"                                                                       \
+    "sxtb16 r6, r8\n\t"                                                                              \
+    "sxtb16 r7, r8, ror #8\n\t"                                                                      \
+    "sxtb16 r8, r9\n\t"                                                                              \
+    "sxtb16 r9, r9, ror #8\n"                                                                        \
+    "6:\n\t"                                                                                         \
+    "sadd16 r6, r6, r6\n\t"                                                                          \
+    "sadd16 r7, r7, r7\n\t"                                                                          \
+    "sadd16 r8, r8, r8\n\t"                                                                          \
+    "sadd16 r9, r9, r9\n\t"                                                                          \
+    "subs r1, r1, #1\n\t"                                                                            \
+    "bne 6b\n\t"
 #define LOAD "ldrd r1, r2, [r0], #24\n\t"
 /* sum = bias + column 0; sum += column 1; sum += column 2. `p` has rows 0 and 1; row 2 is the half h
  * of `q`. */
@@ -113,20 +138,29 @@
     "smlad " sum ", " p ", r8, " sum "\n\t"                                                          \
     "smla" h "t " sum ", " q ", r10, " sum "\n\t"
 /* Scale a sum, as lt_narrow_s8, and put it `at` bytes from the next column. */
-#define STORE(sum, at)                                                                               \
+#define STORE_NARROW(sum, at)                                                                        \
     "add r1, lr, " sum ", asr #31\n\t"                                                               \
     "smmlar r1, " sum ", r12, r1\n\t"                                                                \
     "asr r1, r1, r10\n\t"                                                                            \
     "ssat r1, #8, r1, asr #1\n\t"                                                                    \
     "strb r1, [r0, #" at "]\n\t"
 
+#define STORE_ANY(sum, at)                                                                           \
+    "ldr r1, [sp, #12]\n\t"                                                                          \
+    "and r1, r1, " sum ", asr #31\n\t"                                                               \
+    "add r1, r1, lr\n\t"                                                                             \
+    "smmlar r1, " sum ", r12, r1\n\t"                                                                \
+    "asr r1, r1, r10\n\t"                                                                            \
+    "ssat r1, #8, r1\n\t"                                                                            \
+    "strb r1, [r0, #" at "]\n\t"
+
 /* One column: the third of `oldest`, the second of `middle`, the first of `newest`. */
-#define COLUMN_1(newest, middle, oldest, p, q, h, at)                                                \
-    LOAD BEGIN(newest, p, q, h) GO_ON(middle, p, q, h) END(oldest, p, q, h) STORE(oldest, at)
+#define COLUMN_1(FACTORS, newest, middle, oldest, p, q, h, at)                                       \
+    LOAD BEGIN(newest, p, q, h) GO_ON(middle, p, q, h) END(oldest, p, q, h) STORE_##FACTORS(oldest, at)
 /* A channel. Three columns a turn; if there are other than threes, it begins with the second or the
  * third of a turn, and the sums are where these expect them. r3 is how many there are of the first turn. */
-#define CHANNEL_1(from, p, q, h, at)                                                                 \
-    SETUP(from)                                                                                      \
+#define CHANNEL_1(FACTORS, from, p, q, h, at)                                                        \
+    SETUP_##FACTORS(from)                                                                            \
     LOAD BEGIN("r5", p, q, h)                                                                        \
     LOAD GO_ON("r5", p, q, h) BEGIN("r4", p, q, h)                                                   \
     "ldr r3, [sp, #8]\n\t"                                                                           \
@@ -139,73 +173,90 @@
     "beq 2f\n\t"                                                                                     \
     "mov r5, r4\n\t"                                                                                 \
     "b 3f\n"                                                                                         \
-    "1:\n\t" COLUMN_1("r3", "r4", "r5", p, q, h, at)                                                 \
-    "2:\n\t" COLUMN_1("r5", "r3", "r4", p, q, h, at)                                                 \
-    "3:\n\t" COLUMN_1("r4", "r5", "r3", p, q, h, at)                                                 \
+    "1:\n\t" COLUMN_1(FACTORS, "r3", "r4", "r5", p, q, h, at)                                        \
+    "2:\n\t" COLUMN_1(FACTORS, "r5", "r3", "r4", p, q, h, at)                                        \
+    "3:\n\t" COLUMN_1(FACTORS, "r4", "r5", "r3", p, q, h, at)                                        \
     "ldr r1, [sp, #4]\n\t"                                                                           \
     "cmp r0, r1\n\t"                                                                                 \
     "blo 1b\n\t"
 
+/* `kept` are registers with what is on the stack, `size` their bytes. */
+#define MAKE_1(FACTORS, kept, size)                                                                  \
+    __asm__("push {r4-r11, lr}\n\t"                                                                  \
+            "ldr r1, [r0, #52]\n\t"                                                                  \
+            "ldr r2, [r0]\n\t"                                                                       \
+            "movs r3, #24\n\t"                                                                       \
+            "mla r2, r3, r1, r2\n\t"                                                                 \
+            "adds r2, r2, #48\n\t" /* n + 2 columns */                                               \
+            "movs r3, #3\n\t"                                                                        \
+            "udiv r12, r1, r3\n\t"                                                                   \
+            "mls r3, r12, r3, r1\n\t"                                                                \
+            "mov r1, r2\n\t"                                                                         \
+            "mov r2, r3\n\t"                                                                         \
+            "push {" kept "}\n"                                                                      \
+            "9:\n\t" COLUMNS                                                                         \
+            CHANNEL_1(FACTORS, "0", "r1", "r2", "b", "-48")                                          \
+            CHANNEL_1(FACTORS, "4", "r2", "r1", "t", "-50")                                          \
+            CHANNEL_1(FACTORS, "12", "r1", "r2", "b", "-59")                                         \
+            CHANNEL_1(FACTORS, "16", "r2", "r1", "t", "-61")                                         \
+            RESULTS("24")                                                                            \
+            "add sp, sp, #" size "\n\t"                                                              \
+            "pop {r4-r11, pc}")
+
 LT_SHARED __attribute__((naked)) void lt_3x3_make_1(lt_3x3_piece *of UNUSED)
 {
-    __asm__("push {r4-r11, lr}\n\t"
-            "ldr r1, [r0, #52]\n\t"
-            "ldr r2, [r0]\n\t"
-            "movs r3, #24\n\t"
-            "mla r2, r3, r1, r2\n\t"
-            "adds r2, r2, #48\n\t" /* n + 2 columns */
-            "movs r3, #3\n\t"
-            "udiv r12, r1, r3\n\t"
-            "mls r3, r12, r3, r1\n\t"
-            "mov r1, r2\n\t"
-            "mov r2, r3\n\t"
-            "push {r0-r2}\n"
-            "9:\n\t" COLUMNS
-            CHANNEL_1("0", "r1", "r2", "b", "-48")
-            CHANNEL_1("4", "r2", "r1", "t", "-50")
-            CHANNEL_1("12", "r1", "r2", "b", "-59")
-            CHANNEL_1("16", "r2", "r1", "t", "-61")
-            RESULTS("24")
-            "add sp, sp, #12\n\t"
-            "pop {r4-r11, pc}");
+    MAKE_1(NARROW, "r0-r2", "12");
+}
+
+LT_SHARED __attribute__((naked)) void lt_3x3_any_1(lt_3x3_piece *of UNUSED)
+{
+    MAKE_1(ANY, "r0-r3", "16");
 }
 
 /* A channel. Two windows a turn; of an odd number the first is the second of a turn. */
-#define WINDOW_2(next, sum, p, q, h, at)                                                             \
-    LOAD GO_ON(sum, p, q, h) LOAD END(sum, p, q, h) BEGIN(next, p, q, h) STORE(sum, at)
-#define CHANNEL_2(from, p, q, h, at)                                                                 \
-    SETUP(from)                                                                                      \
+#define WINDOW_2(FACTORS, next, sum, p, q, h, at)                                                    \
+    LOAD GO_ON(sum, p, q, h) LOAD END(sum, p, q, h) BEGIN(next, p, q, h) STORE_##FACTORS(sum, at)
+#define CHANNEL_2(FACTORS, from, p, q, h, at)                                                        \
+    SETUP_##FACTORS(from)                                                                            \
     LOAD BEGIN("r3", p, q, h)                                                                        \
     "ldr r5, [sp, #4]\n\t"                                                                           \
     "ldr r4, [sp, #8]\n\t"                                                                           \
     "cbz r4, 1f\n\t"                                                                                 \
     "mov r4, r3\n\t"                                                                                 \
     "b 2f\n"                                                                                         \
-    "1:\n\t" WINDOW_2("r4", "r3", p, q, h, at)                                                       \
-    "2:\n\t" WINDOW_2("r3", "r4", p, q, h, at)                                                       \
+    "1:\n\t" WINDOW_2(FACTORS, "r4", "r3", p, q, h, at)                                              \
+    "2:\n\t" WINDOW_2(FACTORS, "r3", "r4", p, q, h, at)                                              \
     "cmp r0, r5\n\t"                                                                                 \
     "blo 1b\n\t"
 
+#define MAKE_2(FACTORS, kept, size)                                                                  \
+    __asm__("push {r4-r11, lr}\n\t"                                                                  \
+            "ldr r1, [r0, #52]\n\t"                                                                  \
+            "ldr r2, [r0]\n\t"                                                                       \
+            "movs r3, #48\n\t"                                                                       \
+            "mla r2, r3, r1, r2\n\t"                                                                 \
+            "adds r2, r2, #24\n\t" /* 2 * n + 1 columns */                                           \
+            "and r3, r1, #1\n\t"                                                                     \
+            "mov r1, r2\n\t"                                                                         \
+            "mov r2, r3\n\t"                                                                         \
+            "push {" kept "}\n"                                                                      \
+            "9:\n\t" COLUMNS                                                                         \
+            CHANNEL_2(FACTORS, "0", "r1", "r2", "b", "-48")                                          \
+            CHANNEL_2(FACTORS, "4", "r2", "r1", "t", "-50")                                          \
+            CHANNEL_2(FACTORS, "12", "r1", "r2", "b", "-59")                                         \
+            CHANNEL_2(FACTORS, "16", "r2", "r1", "t", "-61")                                         \
+            RESULTS("48")                                                                            \
+            "add sp, sp, #" size "\n\t"                                                              \
+            "pop {r4-r11, pc}")
+
 LT_SHARED __attribute__((naked)) void lt_3x3_make_2(lt_3x3_piece *of UNUSED)
 {
-    __asm__("push {r4-r11, lr}\n\t"
-            "ldr r1, [r0, #52]\n\t"
-            "ldr r2, [r0]\n\t"
-            "movs r3, #48\n\t"
-            "mla r2, r3, r1, r2\n\t"
-            "adds r2, r2, #24\n\t" /* 2 * n + 1 columns */
-            "and r3, r1, #1\n\t"
-            "mov r1, r2\n\t"
-            "mov r2, r3\n\t"
-            "push {r0-r2}\n"
-            "9:\n\t" COLUMNS
-            CHANNEL_2("0", "r1", "r2", "b", "-48")
-            CHANNEL_2("4", "r2", "r1", "t", "-50")
-            CHANNEL_2("12", "r1", "r2", "b", "-59")
-            CHANNEL_2("16", "r2", "r1", "t", "-61")
-            RESULTS("48")
-            "add sp, sp, #12\n\t"
-            "pop {r4-r11, pc}");
+    MAKE_2(NARROW, "r0-r2", "12");
+}
+
+LT_SHARED __attribute__((naked)) void lt_3x3_any_2(lt_3x3_piece *of UNUSED)
+{
+    MAKE_2(ANY, "r0-r3", "16");
 }
 
 #endif

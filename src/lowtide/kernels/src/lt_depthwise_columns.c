@@ -5,9 +5,12 @@
 
 #include <stddef.h>
 
+#include "lt_elem.h"
 #include "lt_fixed.h"
 
 #define FOUR 4 /* channels, and words of a column and a pair of rows */
+#define SCALES (FOUR + 1) /* words of them of four channels */
+#define SCALES_ANY (4 * FOUR)
 
 static int32_t smaller(int32_t a, int32_t b)
 {
@@ -26,7 +29,7 @@ typedef struct {
     int32_t row, row_end, pair, pairs;
 } rows_there;
 
-static rows_there find_rows(const lt_depthwise_columns_s8 *p, const void *const *in)
+LT_INLINE rows_there find_rows(const lt_depthwise_columns_s8 *p, const void *const *in)
 {
     rows_there of = {0, p->kernel_h, 0, 0};
     for (; of.row < of.row_end && in[of.row] == NULL; of.row++) {
@@ -95,9 +98,9 @@ LT_APART static void list_windows(const lt_depthwise_columns_s8 *p, int32_t x, i
     }
 }
 
-/* n outputs from x on. */
-LT_APART static void make_piece(const lt_depthwise_columns_s8 *p, const rows_there *rows, const lt_step *step,
-                                int32_t x, int32_t n)
+/* n outputs from x on, by `sum`, whose scales are so many words. */
+LT_INLINE void piece_by(const lt_depthwise_columns_s8 *p, const rows_there *rows, const lt_step *step, int32_t x,
+                        int32_t n, void (*sum)(const lt_columns_sums *), int32_t scales)
 {
     int32_t first = x * p->stride_w - p->pad_left, channels = p->channels;
     int32_t end = smaller(p->in_w, first + (n - 1) * p->stride_w + (p->kernel_w - 1) * p->dilation_w + 1);
@@ -115,13 +118,26 @@ LT_APART static void make_piece(const lt_depthwise_columns_s8 *p, const rows_the
         sums.biases = record;
         sums.scales = record + FOUR + 2 * p->kernel_w * ((p->kernel_h + 1) / 2);
         sums.out = (int8_t *)step->out[0] + x * channels + at;
-        lt_columns_sum(&sums);
-        record = sums.scales + FOUR + 1;
+        sum(&sums);
+        record = sums.scales + scales;
     }
 }
 
-/* All outputs of windows of one column. */
-LT_APART static void make_taps(const lt_depthwise_columns_s8 *p, const rows_there *of, const lt_step *step)
+LT_APART static void make_piece(const lt_depthwise_columns_s8 *p, const rows_there *rows, const lt_step *step,
+                                int32_t x, int32_t n)
+{
+    piece_by(p, rows, step, x, n, lt_columns_sum, SCALES);
+}
+
+LT_APART static void make_piece_any(const lt_depthwise_columns_s8 *p, const rows_there *rows,
+                                    const lt_step *step, int32_t x, int32_t n)
+{
+    piece_by(p, rows, step, x, n, lt_columns_sum_any, SCALES_ANY);
+}
+
+/* All outputs of windows of one column, by `tap`. */
+LT_INLINE void taps_by(const lt_depthwise_columns_s8 *p, const rows_there *of, const lt_step *step,
+                       const int32_t *(*tap)(const lt_columns_taps *))
 {
     uint32_t low = (uint32_t)-p->input_zero;
     int32_t channels = p->channels, whole = channels & ~3, word = (int32_t)sizeof *p->records;
@@ -136,32 +152,51 @@ LT_APART static void make_taps(const lt_depthwise_columns_s8 *p, const rows_ther
         taps.before = inside ? word * of->row : word * of->row_end;
         taps.at = column * channels;
         taps.last = taps.at + whole;
-        taps.records = lt_columns_tap(&taps);
+        taps.records = tap(&taps);
         if (whole != channels) {
             int32_t rest = channels - whole;
             taps.at = taps.last + rest - FOUR;
             taps.last += rest;
             taps.out += channels - FOUR;
-            (void)lt_columns_tap(&taps);
+            (void)tap(&taps);
             taps.out -= channels - FOUR;
         }
     }
 }
 
-LT_SHARED void lt_depthwise_columns_s8_row(const void *params, const lt_step *step)
+LT_APART static void make_taps(const lt_depthwise_columns_s8 *p, const rows_there *of, const lt_step *step)
 {
-    const lt_depthwise_columns_s8 *p = params;
+    taps_by(p, of, step, lt_columns_tap);
+}
+
+LT_APART static void make_taps_any(const lt_depthwise_columns_s8 *p, const rows_there *of, const lt_step *step)
+{
+    taps_by(p, of, step, lt_columns_tap_any);
+}
+
+LT_INLINE void row(const lt_depthwise_columns_s8 *p, const lt_step *step, int32_t any)
+{
     rows_there of = find_rows(p, step->in);
     int8_t *out = step->out[0];
     if (p->kernel_w == 1) {
-        make_taps(p, &of, step);
+        (any ? make_taps_any : make_taps)(p, &of, step);
     } else {
         for (int32_t x = 0; x < p->out_w; x += p->piece) {
-            make_piece(p, &of, step, x, smaller(p->piece, p->out_w - x));
+            (any ? make_piece_any : make_piece)(p, &of, step, x, smaller(p->piece, p->out_w - x));
         }
     }
     LT_MACS(p->out_w * p->kernel_h * p->kernel_w * p->channels);
     lt_clamp_row(out, out + p->out_w * p->channels, p->low, p->high);
+}
+
+LT_SHARED void lt_depthwise_columns_s8_row(const void *params, const lt_step *step)
+{
+    row(params, step, 0);
+}
+
+LT_SHARED void lt_depthwise_columns_s8_any(const void *params, const lt_step *step)
+{
+    row(params, step, 1);
 }
 
 #ifndef LT_DSP
@@ -200,16 +235,23 @@ LT_SHARED void lt_columns_unpack(const lt_columns_source *from, int32_t *to, int
 }
 
 /* Scale four sums. */
-static void scale(const int32_t *sums, const int32_t *scales, int32_t odd, int8_t *out)
+static void scale(const int32_t *sums, const int32_t *scales, int32_t odd, int8_t *out, int32_t any)
 {
     for (int32_t i = 0; i < FOUR; i++) {
+        if (any) {
+            const int32_t *each = scales + 4 * i;
+            int32_t shifted = (int32_t)((uint32_t)sums[i] << (each[1] & 0xFF));
+            int32_t broad = lt_broad(shifted, each[0], each[2], each[3], each[1] >> 8);
+            out[i] = (int8_t)lt_clamp(broad, INT8_MIN, INT8_MAX);
+            continue;
+        }
         int32_t shift = (int32_t)((uint32_t)scales[FOUR] >> (8 * i) & 0xFFU);
         int32_t y = lt_narrow(lt_add(sums[i], sums[i]), scales[i], lt_centre(odd, shift), shift);
         out[i] = (int8_t)lt_clamp(y, INT8_MIN, INT8_MAX);
     }
 }
 
-LT_SHARED void lt_columns_sum(const lt_columns_sums *of)
+static void sum_by(const lt_columns_sums *of, int32_t any)
 {
     int8_t *out = of->out;
     for (const lt_columns_window *at = of->windows; at != of->end; at++, out += of->pitch) {
@@ -223,11 +265,21 @@ LT_SHARED void lt_columns_sum(const lt_columns_sums *of)
                 *sum = lt_add(*sum, lt_add((int16_t)x[i] * (int16_t)w[i], (x[i] >> 16) * (w[i] >> 16)));
             }
         }
-        scale(sums, of->scales, of->odd, out);
+        scale(sums, of->scales, of->odd, out, any);
     }
 }
 
-LT_SHARED const int32_t *lt_columns_tap(const lt_columns_taps *of)
+LT_SHARED void lt_columns_sum(const lt_columns_sums *of)
+{
+    sum_by(of, 0);
+}
+
+LT_SHARED void lt_columns_sum_any(const lt_columns_sums *of)
+{
+    sum_by(of, 1);
+}
+
+static const int32_t *tap_by(const lt_columns_taps *of, int32_t any)
 {
     const int32_t *record = of->records;
     int32_t base = (int16_t)of->base, words = (int32_t)sizeof *record;
@@ -242,10 +294,20 @@ LT_SHARED const int32_t *lt_columns_tap(const lt_columns_taps *of)
             }
         }
         w += of->after / words;
-        scale(sums, w, of->odd, out);
-        record = w + FOUR + 1;
+        scale(sums, w, of->odd, out, any);
+        record = w + (any ? SCALES_ANY : SCALES);
     }
     return record;
+}
+
+LT_SHARED const int32_t *lt_columns_tap(const lt_columns_taps *of)
+{
+    return tap_by(of, 0);
+}
+
+LT_SHARED const int32_t *lt_columns_tap_any(const lt_columns_taps *of)
+{
+    return tap_by(of, 1);
 }
 
 #endif

@@ -76,6 +76,18 @@ LT_SHARED NAKED void lt_columns_unpack(const lt_columns_source *from UNUSED, int
     "ssat " sum ", #8, " sum ", asr #1\n\t"                                                          \
     "strb " sum ", " put "\n\t"
 #define NEXT_SHIFT "lsr r12, r12, #8\n\t"
+/* The same of any factors, as lt_broad, by the four words at `scales`: r8 multiplier, r9 shifts, r10 centre,
+ * r11 -1 if sums are rounded twice, else 0. */
+#define SCALE_ANY(sum, scales, t, put)                                                               \
+    "ldm " scales "!, {r8-r11}\n\t"                                                                  \
+    "lsl " sum ", " sum ", r9\n\t"                                                                   \
+    "lsr r9, r9, #8\n\t"                                                                             \
+    "and " t ", r11, " sum ", asr #31\n\t"                                                           \
+    "add " t ", " t ", r10\n\t"                                                                      \
+    "smmlar " sum ", " sum ", r8, " t "\n\t"                                                         \
+    "asr " sum ", " sum ", r9\n\t"                                                                   \
+    "ssat " sum ", #8, " sum "\n\t"                                                                  \
+    "strb " sum ", " put "\n\t"
 
 /* r0 words, r1 weights; r4 to r7 sums of channels 0 to 3; r8 to r11 words, r2, r3, r12 and lr weights. */
 #define FOUR /* 24 bytes */                                                                          \
@@ -86,52 +98,68 @@ LT_SHARED NAKED void lt_columns_unpack(const lt_columns_source *from UNUSED, int
     "smlad r5, r10, r12, r5\n\t"                                                                     \
     "smlad r7, r11, lr, r7\n\t"
 
+/* From sums to results at r3. */
+#define SUMS_SCALED                                                                                  \
+    "ldm r3, {r8-r12}\n\t"                                                                           \
+    "ldrd r2, r3, [sp, #16]\n\t"                                                                     \
+    SCALE("r4", "r8", "r2", "lr", "[r3]") NEXT_SHIFT SCALE("r5", "r9", "r2", "lr", "[r3, #1]")       \
+    NEXT_SHIFT SCALE("r6", "r10", "r2", "lr", "[r3, #2]") NEXT_SHIFT                                 \
+    SCALE("r7", "r11", "r2", "lr", "[r3, #3]")
+#define SUMS_ANY                                                                                     \
+    "mov r12, r3\n\t"                                                                                \
+    "ldr r3, [sp, #20]\n\t"                                                                          \
+    SCALE_ANY("r4", "r12", "lr", "[r3]") SCALE_ANY("r5", "r12", "lr", "[r3, #1]")                    \
+    SCALE_ANY("r6", "r12", "lr", "[r3, #2]") SCALE_ANY("r7", "r12", "lr", "[r3, #3]")
+
 /* Four columns and pairs of rows a turn; the first turn begins in its middle where there are other than
  * fours. On the stack: 0 windows, 4 their end, 8 biases, 12 scales, 16 odd, 20 out, 24 pitch, 28 base,
  * 32 the end of the words. */
+#define SUM(SCALED)                                                                                  \
+    __asm__("push {r4-r11, lr}\n\t"                                                                  \
+            "ldm r0, {r1-r8}\n\t"                                                                    \
+            "sub sp, sp, #4\n\t"                                                                     \
+            "push {r1-r8}\n"                                                                         \
+            "1:\n\t"                                                                                 \
+            "ldr r2, [sp]\n\t"                                                                       \
+            "ldr r12, [sp, #8]\n\t"                                                                  \
+            "ldm r2!, {r0, r1, r3}\n\t"                                                              \
+            "str r2, [sp]\n\t"                                                                       \
+            "ldr r2, [sp, #28]\n\t"                                                                  \
+            "ldm r12, {r4-r7}\n\t"                                                                   \
+            "add r0, r0, r2\n\t"                                                                     \
+            "add r1, r1, r2\n\t"                                                                     \
+            "add r2, r0, r3\n\t"                                                                     \
+            "str r2, [sp, #32]\n\t"                                                                  \
+            "rsbs r3, r3, #0\n\t"                                                                    \
+            "beq 4f\n\t"                                                                             \
+            "and r3, r3, #48\n\t"                                                                    \
+            "add r3, r3, r3, lsr #1\n\t"                                                             \
+            ".balign 4\n\t"                                                                          \
+            "add pc, pc, r3\n\t"                                                                     \
+            "nop\n"                                                                                  \
+            "2:\n\t" FOUR FOUR FOUR FOUR                                                             \
+            "ldr r2, [sp, #32]\n\t"                                                                  \
+            "cmp r0, r2\n\t"                                                                         \
+            "bne 2b\n"                                                                               \
+            "4:\n\t"                                                                                 \
+            "ldr r3, [sp, #12]\n\t" SCALED                                                           \
+            "ldr r1, [sp, #24]\n\t"                                                                  \
+            "add r3, r3, r1\n\t"                                                                     \
+            "str r3, [sp, #20]\n\t"                                                                  \
+            "ldrd r0, r1, [sp]\n\t"                                                                  \
+            "cmp r0, r1\n\t"                                                                         \
+            "bne 1b\n\t"                                                                             \
+            "add sp, sp, #36\n\t"                                                                    \
+            "pop {r4-r11, pc}")
+
 LT_SHARED NAKED void lt_columns_sum(const lt_columns_sums *of UNUSED)
 {
-    __asm__("push {r4-r11, lr}\n\t"
-            "ldm r0, {r1-r8}\n\t"
-            "sub sp, sp, #4\n\t"
-            "push {r1-r8}\n"
-            "1:\n\t"
-            "ldr r2, [sp]\n\t"
-            "ldr r12, [sp, #8]\n\t"
-            "ldm r2!, {r0, r1, r3}\n\t"
-            "str r2, [sp]\n\t"
-            "ldr r2, [sp, #28]\n\t"
-            "ldm r12, {r4-r7}\n\t"
-            "add r0, r0, r2\n\t"
-            "add r1, r1, r2\n\t"
-            "add r2, r0, r3\n\t"
-            "str r2, [sp, #32]\n\t"
-            "rsbs r3, r3, #0\n\t"
-            "beq 4f\n\t"
-            "and r3, r3, #48\n\t"
-            "add r3, r3, r3, lsr #1\n\t"
-            ".balign 4\n\t"
-            "add pc, pc, r3\n\t"
-            "nop\n"
-            "2:\n\t" FOUR FOUR FOUR FOUR
-            "ldr r2, [sp, #32]\n\t"
-            "cmp r0, r2\n\t"
-            "bne 2b\n"
-            "4:\n\t"
-            "ldr r3, [sp, #12]\n\t"
-            "ldm r3, {r8-r12}\n\t"
-            "ldrd r2, r3, [sp, #16]\n\t"
-            SCALE("r4", "r8", "r2", "lr", "[r3]") NEXT_SHIFT SCALE("r5", "r9", "r2", "lr", "[r3, #1]")
-            NEXT_SHIFT SCALE("r6", "r10", "r2", "lr", "[r3, #2]") NEXT_SHIFT
-            SCALE("r7", "r11", "r2", "lr", "[r3, #3]")
-            "ldr r1, [sp, #24]\n\t"
-            "add r3, r3, r1\n\t"
-            "str r3, [sp, #20]\n\t"
-            "ldrd r0, r1, [sp]\n\t"
-            "cmp r0, r1\n\t"
-            "bne 1b\n\t"
-            "add sp, sp, #36\n\t"
-            "pop {r4-r11, pc}");
+    SUM(SUMS_SCALED);
+}
+
+LT_SHARED NAKED void lt_columns_sum_any(const lt_columns_sums *of UNUSED)
+{
+    SUM(SUMS_ANY);
 }
 
 /* r1 rows, r2 weights, r3 where the channels are in a row, r8 base; r4 to r7 sums. */
@@ -150,59 +178,74 @@ LT_SHARED NAKED void lt_columns_sum(const lt_columns_sums *of UNUSED)
     "ldr r9, [r9, r3]\n\t"                                                                           \
     "ldr r10, [r10, r3]\n\t" PRODUCTS("r9", "r0") PRODUCTS("r10", "r11")
 
+/* From sums to results at r1: of the scales at r2, behind which the next record is. */
+#define TAPS_SCALED                                                                                  \
+    "ldm r2!, {r8-r12}\n\t"                                                                          \
+    "ldr r1, [sp]\n\t"                                                                               \
+    SCALE("r4", "r8", "lr", "r0", "[r1], #1") NEXT_SHIFT                                             \
+    SCALE("r5", "r9", "lr", "r0", "[r1], #1") NEXT_SHIFT                                             \
+    SCALE("r6", "r10", "lr", "r0", "[r1], #1") NEXT_SHIFT                                            \
+    SCALE("r7", "r11", "lr", "r0", "[r1], #1")
+#define TAPS_ANY                                                                                     \
+    "ldr r1, [sp]\n\t"                                                                               \
+    SCALE_ANY("r4", "r2", "r0", "[r1], #1") SCALE_ANY("r5", "r2", "r0", "[r1], #1")                  \
+    SCALE_ANY("r6", "r2", "r0", "[r1], #1") SCALE_ANY("r7", "r2", "r0", "[r1], #1")
+
 /* Four rows a turn; the first turn begins in its middle, and an odd row comes before. On the stack: 0 out,
  * 4 of. */
+#define TAP(SCALED)                                                                                  \
+    __asm__("push {r0, r4-r11, lr}\n\t"                                                              \
+            "ldr r2, [r0]\n\t"                                                                       \
+            "ldr r3, [r0, #4]\n\t"                                                                   \
+            "ldr r1, [r0, #36]\n\t"                                                                  \
+            "push {r1}\n"                                                                            \
+            "1:\n\t"                                                                                 \
+            "ldr r0, [sp, #4]\n\t"                                                                   \
+            "ldr r1, [r0, #8]\n\t"                                                                   \
+            "ldr r9, [r0, #12]\n\t"                                                                  \
+            "ldr r10, [r0, #16]\n\t"                                                                 \
+            "ldr r8, [r0, #28]\n\t"                                                                  \
+            "ldm r2!, {r4-r7}\n\t"                                                                   \
+            "add r2, r2, r10\n\t"                                                                    \
+            "sub r0, r9, r1\n\t"                                                                     \
+            "lsrs r0, r0, #3\n\t"                                                                    \
+            "bcc 2f\n\t"                                                                             \
+            "ldr r9, [r1], #4\n\t"                                                                   \
+            "ldr r11, [r2], #4\n\t"                                                                  \
+            "ldr r9, [r9, r3]\n\t" PRODUCTS("r9", "r11")                                             \
+            "2:\n\t"                                                                                 \
+            "beq 5f\n\t"                                                                             \
+            "tst r0, #1\n\t"                                                                         \
+            "bne 4f\n"                                                                               \
+            "3:\n\t" TWO                                                                             \
+            "4:\n\t" TWO                                                                             \
+            "ldr r0, [sp, #4]\n\t"                                                                   \
+            "ldr r0, [r0, #12]\n\t"                                                                  \
+            "cmp r1, r0\n\t"                                                                         \
+            "bne 3b\n"                                                                               \
+            "5:\n\t"                                                                                 \
+            "ldr r0, [sp, #4]\n\t"                                                                   \
+            "ldr r1, [r0, #20]\n\t"                                                                  \
+            "ldr lr, [r0, #32]\n\t"                                                                  \
+            "add r2, r2, r1\n\t" SCALED                                                              \
+            "ldr r0, [sp, #4]\n\t"                                                                   \
+            "str r1, [sp]\n\t"                                                                       \
+            "ldr r0, [r0, #24]\n\t"                                                                  \
+            "add r3, r3, #4\n\t"                                                                     \
+            "cmp r3, r0\n\t"                                                                         \
+            "bne 1b\n\t"                                                                             \
+            "mov r0, r2\n\t"                                                                         \
+            "add sp, sp, #8\n\t"                                                                     \
+            "pop {r4-r11, pc}")
+
 LT_SHARED NAKED const int32_t *lt_columns_tap(const lt_columns_taps *of UNUSED)
 {
-    __asm__("push {r0, r4-r11, lr}\n\t"
-            "ldr r2, [r0]\n\t"
-            "ldr r3, [r0, #4]\n\t"
-            "ldr r1, [r0, #36]\n\t"
-            "push {r1}\n"
-            "1:\n\t"
-            "ldr r0, [sp, #4]\n\t"
-            "ldr r1, [r0, #8]\n\t"
-            "ldr r9, [r0, #12]\n\t"
-            "ldr r10, [r0, #16]\n\t"
-            "ldr r8, [r0, #28]\n\t"
-            "ldm r2!, {r4-r7}\n\t"
-            "add r2, r2, r10\n\t"
-            "sub r0, r9, r1\n\t"
-            "lsrs r0, r0, #3\n\t"
-            "bcc 2f\n\t"
-            "ldr r9, [r1], #4\n\t"
-            "ldr r11, [r2], #4\n\t"
-            "ldr r9, [r9, r3]\n\t" PRODUCTS("r9", "r11")
-            "2:\n\t"
-            "beq 5f\n\t"
-            "tst r0, #1\n\t"
-            "bne 4f\n"
-            "3:\n\t" TWO
-            "4:\n\t" TWO
-            "ldr r0, [sp, #4]\n\t"
-            "ldr r0, [r0, #12]\n\t"
-            "cmp r1, r0\n\t"
-            "bne 3b\n"
-            "5:\n\t"
-            "ldr r0, [sp, #4]\n\t"
-            "ldr r1, [r0, #20]\n\t"
-            "ldr lr, [r0, #32]\n\t"
-            "add r2, r2, r1\n\t"
-            "ldm r2!, {r8-r12}\n\t"
-            "ldr r1, [sp]\n\t"
-            SCALE("r4", "r8", "lr", "r0", "[r1], #1") NEXT_SHIFT
-            SCALE("r5", "r9", "lr", "r0", "[r1], #1") NEXT_SHIFT
-            SCALE("r6", "r10", "lr", "r0", "[r1], #1") NEXT_SHIFT
-            SCALE("r7", "r11", "lr", "r0", "[r1], #1")
-            "ldr r0, [sp, #4]\n\t"
-            "str r1, [sp]\n\t"
-            "ldr r0, [r0, #24]\n\t"
-            "add r3, r3, #4\n\t"
-            "cmp r3, r0\n\t"
-            "bne 1b\n\t"
-            "mov r0, r2\n\t"
-            "add sp, sp, #8\n\t"
-            "pop {r4-r11, pc}");
+    TAP(TAPS_SCALED);
+}
+
+LT_SHARED NAKED const int32_t *lt_columns_tap_any(const lt_columns_taps *of UNUSED)
+{
+    TAP(TAPS_ANY);
 }
 
 #endif

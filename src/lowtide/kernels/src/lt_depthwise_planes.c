@@ -5,11 +5,11 @@
 
 #include <stddef.h>
 
+#include "lt_elem.h"
 #include "lt_fixed.h"
 
-LT_SHARED void lt_depthwise_planes_s8_row(const void *params, const lt_step *step)
+LT_INLINE void row(const lt_depthwise_planes_s8 *p, const lt_step *step, void (*run)(lt_planes *))
 {
-    const lt_depthwise_planes_s8 *p = params;
     int32_t channels = p->channels, height = p->kernel_h, stride = p->stride_w, nulls = 0;
     int32_t piece = p->piece < p->out_w ? p->piece : p->out_w;
     int32_t plane = height * ((piece - 1) * stride + p->kernel_w);
@@ -32,8 +32,18 @@ LT_SHARED void lt_depthwise_planes_s8_row(const void *params, const lt_step *ste
         if (nulls || of.columns < columns) {
             lt_planes_fill(of.planes, p->input_zero, 4 * plane);
         }
-        lt_planes_run(&of);
+        run(&of);
     }
+}
+
+LT_SHARED void lt_depthwise_planes_s8_row(const void *params, const lt_step *step)
+{
+    row(params, step, lt_planes_run);
+}
+
+LT_SHARED void lt_depthwise_planes_s8_any(const void *params, const lt_step *step)
+{
+    row(params, step, lt_planes_run_any);
 }
 
 #ifndef LT_HELIUM
@@ -54,7 +64,6 @@ LT_SHARED void lt_planes_run(lt_planes *of)
         const int8_t *w = (const int8_t *)record + lane * of->taps;
         const int32_t *scale = record + of->taps + lane;
         int8_t *plane = of->planes + lane * of->plane;
-        int32_t shift = -1 - scale[8];
         for (int32_t ky = 0; ky < of->kernel_h; ky++) {
             const int8_t *in = of->rows[ky];
             for (int32_t x = 0; x < of->columns && in != NULL; x++) {
@@ -66,10 +75,15 @@ LT_SHARED void lt_planes_run(lt_planes *of)
             for (int32_t i = 0; i < of->taps; i++) {
                 sum += plane[x * of->advance + i] * w[i];
             }
-            sum = lt_narrow(lt_add(sum, sum), scale[4], lt_centre(2 * of->zero + 1, shift), shift);
+            sum = lt_add(lt_scale(sum, scale[4], scale[8]), of->zero);
             of->out[x * of->pitch] = (int8_t)lt_clamp(sum, of->low, of->high);
         }
     }
+}
+
+LT_SHARED void lt_planes_run_any(lt_planes *of)
+{
+    lt_planes_run(of);
 }
 
 #endif

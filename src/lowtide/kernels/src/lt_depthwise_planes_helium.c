@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "lt_elem.h"
 #include "lt_fixed.h"
 
 #ifdef LT_HELIUM
@@ -19,7 +20,25 @@
 
 /* Four channels of all pixels. r1, r3, r5, r9 windows, r0, r2, r4, r6 their sums, r7 output, r8 biases,
  * r10 pitch, r11 zero, r12 advance, lr pixels left; q2 multipliers, q3 shifts, q4 to q7 weights. Taps
- * beyond the last have weights of 0. NEXT takes a window's address to the next pixel's. */
+ * beyond the last have weights of 0. NEXT takes a window's address to the next pixel's. SCALED is as in
+ * lt_conv_vector_helium.c; of any factors q3 has what is below 0 of exponents, what is above is on the stack. */
+#define TIMES                                                                                        \
+    "vqrdmulh.s32 q0, q0, q2\n\t"                                                                    \
+    "vshr.s32 q1, q0, #31\n\t"                                                                       \
+    "vadd.i32 q0, q0, q1\n\t"
+#define ANY_TIMES                                                                                    \
+    "vldrw.u32 q1, [sp]\n\t"                                                                         \
+    "vshl.s32 q0, q0, q1\n\t"                                                                        \
+    "vqrdmulh.s32 q0, q0, q2\n\t"                                                                    \
+    "vand q1, q0, q3\n\t"                                                                            \
+    "vshr.s32 q1, q1, #31\n\t"                                                                       \
+    "vadd.i32 q0, q0, q1\n\t"
+#define PUSH_LEFT                                                                                    \
+    "vmov.i32 q1, #0\n\t"                                                                            \
+    "vmax.s32 q1, q1, q3\n\t"                                                                        \
+    "vsub.i32 q3, q3, q1\n\t"                                                                        \
+    "vpush {d2-d3}\n\t"
+#define POP_LEFT "add sp, sp, #16\n\t"
 #define NINE                                                                                         \
     "vpstttt\n\t"                                                                                    \
     "vldrbt.u8 q4, [r8], #9\n\t"                                                                     \
@@ -30,7 +49,7 @@
     "vpst\n\t"                                                                                       \
     "vldrbt.u8 " q ", [r8]\n\t"                                                                      \
     "add r8, r8, r0\n\t"
-#define PIXELS(advance, WEIGHTS, NEXT, STORE)                                                                 \
+#define PIXELS(advance, WEIGHTS, NEXT, PUSH, SCALED, POP, STORE)                                    \
     __asm__("push {r4-r11, lr}\n\t"                                                                  \
             "vpush {d8-d15}\n\t"                                                                     \
             "ldrd r1, r2, [r0]\n\t"                                                                  \
@@ -43,7 +62,7 @@
             "add r9, r5, r2\n\t"                                                                     \
             "vctp.8 r0\n\t" WEIGHTS                                                                  \
             "vldrw.u32 q2, [r8, #16]\n\t"                                                            \
-            "vldrw.u32 q3, [r8, #32]\n\t"                                                            \
+            "vldrw.u32 q3, [r8, #32]\n\t" PUSH                                                       \
             "dls lr, r4\n"                                                                           \
             "1:\n\t"                                                                                 \
             "ldm r8, {r0, r2, r4, r6}\n\t"                                                           \
@@ -56,41 +75,49 @@
             "vmladava.s8 r4, q0, q6\n\t"                                                             \
             "vmladava.s8 r6, q1, q7\n\t" NEXT                                                        \
             "vmov q0[2], q0[0], r0, r4\n\t"                                                          \
-            "vmov q0[3], q0[1], r2, r6\n\t"                                                          \
-            "vqrdmulh.s32 q0, q0, q2\n\t"                                                            \
-            "vshr.s32 q1, q0, #31\n\t"                                                               \
-            "vadd.i32 q0, q0, q1\n\t"                                                                \
+            "vmov q0[3], q0[1], r2, r6\n\t" SCALED                                                   \
             "vrshl.s32 q0, q0, q3\n\t"                                                               \
             "vadd.i32 q0, q0, r11\n\t"                                                               \
             "vqmovnb.s32 q0, q0\n\t"                                                                 \
             "vqmovnb.s16 q0, q0\n\t"                                                                 \
             STORE " q0, [r7]\n\t"                                                                    \
             "add r7, r7, r10\n\t"                                                                    \
-            "le lr, 1b\n\t"                                                                          \
+            "le lr, 1b\n\t" POP                                                                      \
             "vpop {d8-d15}\n\t"                                                                      \
             "pop {r4-r11, pc}")
 
 NAKED static void pixels_3(const lt_planes *of UNUSED)
 {
-    PIXELS(", #3", NINE, , "vstrb.32");
+    PIXELS(", #3", NINE, , , TIMES, , "vstrb.32");
 }
 
 NAKED static void pixels_6(const lt_planes *of UNUSED)
 {
-    PIXELS(", #6", NINE, , "vstrb.32");
+    PIXELS(", #6", NINE, , , TIMES, , "vstrb.32");
 }
 
-#define ANY SOME("q4") SOME("q5") SOME("q6") SOME("q7")
+#define SHAPE SOME("q4") SOME("q5") SOME("q6") SOME("q7")
 #define ADVANCE "add r1, r1, r12\n\tadd r3, r3, r12\n\tadd r5, r5, r12\n\tadd r9, r9, r12\n\t"
 NAKED static void pixels_any(const lt_planes *of UNUSED)
 {
-    PIXELS("", ANY, ADVANCE, "vstrb.32");
+    PIXELS("", SHAPE, ADVANCE, , TIMES, , "vstrb.32");
 }
 
 /* The same of fewer than four channels. */
 NAKED static void pixels_few(const lt_planes *of UNUSED)
 {
-    PIXELS("", ANY "vctp.32 r10\n\t", ADVANCE, "vpst\n\tvstrbt.32");
+    PIXELS("", SHAPE "vctp.32 r10\n\t", ADVANCE, , TIMES, , "vpst\n\tvstrbt.32");
+}
+
+/* Both of any factors. */
+NAKED static void scaled_any(const lt_planes *of UNUSED)
+{
+    PIXELS("", SHAPE, ADVANCE, PUSH_LEFT, ANY_TIMES, POP_LEFT, "vstrb.32");
+}
+
+NAKED static void scaled_few(const lt_planes *of UNUSED)
+{
+    PIXELS("", SHAPE "vctp.32 r10\n\t", ADVANCE, PUSH_LEFT, ANY_TIMES, POP_LEFT, "vpst\n\tvstrbt.32");
 }
 
 /* One channel of fours of pixels, of windows of 17 to 64 taps. */
@@ -105,6 +132,7 @@ typedef struct {
     int32_t lanes; /* how many pixels of each four are stored */
     int32_t bias, multiplier, shift;
     uint32x4_t places; /* of the outputs of four */
+    int32_t left;      /* of any factors: by how much sums are shifted left */
 } wide;
 
 /* r1, r3, r5, r9 windows of four pixels, r0, r2, r4, r6 their sums, then what scales them; r7 output, r8 bias,
@@ -114,7 +142,23 @@ typedef struct {
     "vldrb.u8 q1, [r3, #" at "]\n\t" sum " r0, q0, " w "\n\t"                                       \
     "vldrb.u8 q0, [r5, #" at "]\n\t" sum " r2, q1, " w "\n\t"                                       \
     "vldrb.u8 q1, [r9, #" at "]\n\t" sum " r4, q0, " w "\n\t" sum " r6, q1, " w "\n\t"
-#define FOURS(WEIGHTS, CHUNKS)                                                                       \
+#define FOURS_TIMES                                                                                  \
+    "ldm r8, {r0, r2, r4}\n\t"                                                                       \
+    "vadd.i32 q0, q0, r0\n\t"                                                                        \
+    "vqrdmulh.s32 q0, q0, r2\n\t"                                                                    \
+    "vshr.s32 q1, q0, #31\n\t"                                                                       \
+    "vadd.i32 q0, q0, q1\n\t"
+#define FOURS_ANY_TIMES                                                                              \
+    "ldm r8, {r0, r2, r4}\n\t"                                                                       \
+    "ldr r6, [r8, #28]\n\t"                                                                          \
+    "vadd.i32 q0, q0, r0\n\t"                                                                        \
+    "vshl.s32 q0, r6\n\t"                                                                            \
+    "vqrdmulh.s32 q0, q0, r2\n\t"                                                                    \
+    "vdup.32 q1, r4\n\t"                                                                             \
+    "vand q1, q1, q0\n\t"                                                                            \
+    "vshr.s32 q1, q1, #31\n\t"                                                                       \
+    "vadd.i32 q0, q0, q1\n\t"
+#define FOURS(WEIGHTS, CHUNKS, SCALED)                                                               \
     __asm__("push {r4-r11, lr}\n\t"                                                                  \
             "vpush {d8-d15}\n\t"                                                                     \
             "ldrd r1, r2, [r0]\n\t"                                                                  \
@@ -132,12 +176,7 @@ typedef struct {
             "dls lr, r6\n"                                                                           \
             "1:\n\t" CHUNK("vmladav.s8", "0", "q4") CHUNKS                                           \
             "vmov q0[2], q0[0], r0, r4\n\t"                                                          \
-            "vmov q0[3], q0[1], r2, r6\n\t"                                                          \
-            "ldm r8, {r0, r2, r4}\n\t"                                                               \
-            "vadd.i32 q0, q0, r0\n\t"                                                                \
-            "vqrdmulh.s32 q0, q0, r2\n\t"                                                            \
-            "vshr.s32 q1, q0, #31\n\t"                                                               \
-            "vadd.i32 q0, q0, q1\n\t"                                                                \
+            "vmov q0[3], q0[1], r2, r6\n\t" SCALED                                                   \
             "vrshl.s32 q0, r4\n\t"                                                                   \
             "vadd.i32 q0, q0, r11\n\t"                                                               \
             "vqmovnb.s32 q0, q0\n\t"                                                                 \
@@ -157,38 +196,50 @@ typedef struct {
     "vpst\n\t"                                                                                       \
     "vldrbt.u8 " q ", [r4, #" at "]\n\t"
 
-NAKED static void fours_2(const wide *of UNUSED)
-{
-    FOURS(WHOLE("q4", "0") LAST("q5", "16"), CHUNK("vmladava.s8", "16", "q5"));
-}
+#define TWO_CHUNKS WHOLE("q4", "0") LAST("q5", "16"), CHUNK("vmladava.s8", "16", "q5")
+#define THREE_CHUNKS                                                                                 \
+    WHOLE("q4", "0") WHOLE("q5", "16") LAST("q6", "32"),                                             \
+        CHUNK("vmladava.s8", "16", "q5") CHUNK("vmladava.s8", "32", "q6")
+#define FOUR_CHUNKS                                                                                  \
+    WHOLE("q4", "0") WHOLE("q5", "16") WHOLE("q6", "32") LAST("q7", "48"),                           \
+        CHUNK("vmladava.s8", "16", "q5") CHUNK("vmladava.s8", "32", "q6") CHUNK("vmladava.s8", "48", "q7")
+#define FOURS_OF(name, chunks, scaled)                                                               \
+    NAKED static void name(const wide *of UNUSED)                                                    \
+    {                                                                                                \
+        FOURS(chunks, scaled);                                                                       \
+    }
 
-NAKED static void fours_3(const wide *of UNUSED)
-{
-    FOURS(WHOLE("q4", "0") WHOLE("q5", "16") LAST("q6", "32"),
-          CHUNK("vmladava.s8", "16", "q5") CHUNK("vmladava.s8", "32", "q6"));
-}
-
-NAKED static void fours_4(const wide *of UNUSED)
-{
-    FOURS(WHOLE("q4", "0") WHOLE("q5", "16") WHOLE("q6", "32") LAST("q7", "48"),
-          CHUNK("vmladava.s8", "16", "q5") CHUNK("vmladava.s8", "32", "q6")
-              CHUNK("vmladava.s8", "48", "q7"));
-}
+FOURS_OF(fours_2, TWO_CHUNKS, FOURS_TIMES)
+FOURS_OF(fours_3, THREE_CHUNKS, FOURS_TIMES)
+FOURS_OF(fours_4, FOUR_CHUNKS, FOURS_TIMES)
+FOURS_OF(any_2, TWO_CHUNKS, FOURS_ANY_TIMES)
+FOURS_OF(any_3, THREE_CHUNKS, FOURS_ANY_TIMES)
+FOURS_OF(any_4, FOUR_CHUNKS, FOURS_ANY_TIMES)
 
 /* Four channels of all pixels; the last four may make some again, and of fewer the others are not stored. */
-static void channels(const lt_planes *of)
+LT_INLINE void make_channels(const lt_planes *of, void (*make)(const wide *), int32_t any)
 {
-    static void (*const makes[3])(const wide *) = {fours_2, fours_3, fours_4};
     int32_t n = of->pixels, chunks = (of->taps - 1) >> 4, turns = n < 4 ? 1 : n >> 2, again = n < 4 ? 0 : n & 3;
-    void (*make)(const wide *) = makes[chunks - 1];
     const int32_t *scale = of->record + of->taps;
     const int8_t *x = of->planes;
-    wide each = {x, of->advance, (const int8_t *)of->record, of->taps - 16 * chunks, NULL, 4 * of->pitch,
-                 of->zero, turns, n < 4 ? n : 4, 0, 0, 0, vmulq_n_u32(vidupq_n_u32(0, 1), (uint32_t)of->pitch)};
+    wide each;
+    each.x = x;
+    each.advance = of->advance;
+    each.w = (const int8_t *)of->record;
+    each.last = of->taps - 16 * chunks;
+    each.step = 4 * of->pitch;
+    each.zero = of->zero;
+    each.fours = turns;
+    each.lanes = n < 4 ? n : 4;
+    each.places = vmulq_n_u32(vidupq_n_u32(0, 1), (uint32_t)of->pitch);
     for (int32_t lane = 0; lane < 4 && lane < of->pitch; lane++, scale++, x += of->plane, each.w += of->taps) {
         each.bias = scale[0];
         each.multiplier = scale[4];
         each.shift = scale[8];
+        if (any) {
+            each.left = scale[8] > 0 ? scale[8] : 0;
+            each.shift -= each.left;
+        }
         each.x = x;
         each.out = of->out + lane;
         make(&each);
@@ -200,6 +251,18 @@ static void channels(const lt_planes *of)
             each.fours = turns;
         }
     }
+}
+
+static void channels(const lt_planes *of)
+{
+    static void (*const makes[3])(const wide *) = {fours_2, fours_3, fours_4};
+    make_channels(of, makes[((of->taps - 1) >> 4) - 1], 0);
+}
+
+static void channels_any(const lt_planes *of)
+{
+    static void (*const makes[3])(const wide *) = {any_2, any_3, any_4};
+    make_channels(of, makes[((of->taps - 1) >> 4) - 1], 1);
 }
 
 /* What is copied to the planes: of each row that is there, fours or twos of columns, `more` of them, then
@@ -265,7 +328,7 @@ static void take_one(const source *of)
 }
 
 /* Sets up all that is the same for all channels, and returns what takes four of them. */
-static void (*begin(source *from, const lt_planes *of))(const source *)
+LT_INLINE void (*begin(source *from, const lt_planes *of))(const source *)
 {
     int32_t near = 3 * of->pitch + 3 <= UINT8_MAX && 3 * (of->plane + of->kernel_h) <= UINT8_MAX;
     int32_t many = of->columns > 3 && near ? 4 : of->columns > 1 ? 2 : 1;
@@ -303,13 +366,15 @@ static void (*begin(source *from, const lt_planes *of))(const source *)
     return take_twos;
 }
 
-LT_SHARED void lt_planes_run(lt_planes *of)
+LT_INLINE void run(lt_planes *of, int32_t any)
 {
     source from;
     void (*take)(const source *) = begin(&from, of);
-    void (*make)(const lt_planes *) = pixels_any;
+    void (*make)(const lt_planes *) = any ? scaled_any : pixels_any;
     int8_t *out = of->out;
-    if (of->taps > 16) {
+    if (any) {
+        make = of->taps > 16 ? channels_any : of->pitch < 4 ? scaled_few : scaled_any;
+    } else if (of->taps > 16) {
         make = channels;
     } else if (of->pitch < 4) {
         make = pixels_few;
@@ -343,6 +408,16 @@ LT_SHARED void lt_planes_run(lt_planes *of)
             vstrbq_p_s8(out, vminq_s8(vmaxq_s8(vldrbq_z_s8(out, some), low), high), some);
         }
     }
+}
+
+LT_SHARED void lt_planes_run(lt_planes *of)
+{
+    run(of, 0);
+}
+
+LT_SHARED void lt_planes_run_any(lt_planes *of)
+{
+    run(of, 1);
 }
 
 /* r0 to, r1 the value, r2 bytes left. */

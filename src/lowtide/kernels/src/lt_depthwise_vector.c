@@ -5,10 +5,11 @@
 
 #include <stddef.h>
 
+#include "lt_elem.h"
 #include "lt_fixed.h"
 
 /* The quickest for these windows. */
-static void run(const lt_taps *of)
+LT_INLINE void run(const lt_taps *of)
 {
     static void (*const three[2][3])(const lt_taps *) = {
         {lt_taps_1, lt_taps_1_first, lt_taps_1_last},
@@ -22,8 +23,32 @@ static void run(const lt_taps *of)
     }
 }
 
+/* The last four channels, of which some are made. */
+LT_APART static void run_rest(const lt_taps *all)
+{
+    lt_taps of = *all;
+    int32_t at = of.pitch - 4;
+    for (int32_t ky = 0; ky < of.kernel_h; ky++) {
+        of.rows[ky] = of.rows[ky] == NULL ? NULL : of.rows[ky] + at;
+    }
+    of.records += of.groups * (of.kernel_h * of.kernel_w + 12);
+    of.out += at;
+    of.groups = 1;
+    run(&of);
+}
+
+LT_APART static void tall_rest(const lt_tall *all, int32_t at)
+{
+    lt_tall of = *all;
+    of.records += of.groups * (of.kernel_h + 12);
+    of.out += at;
+    of.offset += at;
+    of.groups = 1;
+    lt_taps_tall(&of);
+}
+
 /* Pixels one by one: a column of padding is one whose rows are. */
-static void run_tall(const lt_depthwise_vector_s8 *p, const lt_step *step)
+LT_INLINE void tall(const lt_depthwise_vector_s8 *p, const lt_step *step, int32_t rest)
 {
     lt_tall of = {step->in, p->records, step->out[0], 0, p->channels >> 2, p->output_zero, p->low, p->high,
                   p->input_zero, p->kernel_h, 0};
@@ -31,20 +56,22 @@ static void run_tall(const lt_depthwise_vector_s8 *p, const lt_step *step)
         of.inside = column >= 0 && column < p->in_w;
         of.offset = column * p->channels;
         lt_taps_tall(&of);
+        if (rest) {
+            tall_rest(&of, p->channels - 4);
+        }
         of.out += p->channels;
     }
 }
 
-LT_SHARED void lt_depthwise_vector_s8_row(const void *params, const lt_step *step)
+LT_INLINE void row(const lt_depthwise_vector_s8 *p, const lt_step *step, int32_t rest)
 {
-    const lt_depthwise_vector_s8 *p = params;
     int32_t channels = p->channels, columns = p->kernel_w + p->stride_w;
     lt_taps of = {{NULL}, p->records, NULL, channels, p->out_w > 1 ? channels : 0, channels >> 2,
                   p->output_zero, p->low, p->high, p->input_zero, p->kernel_h, p->kernel_w,
                   p->stride_w, 0, 0, 0};
     LT_MACS(p->out_w * p->kernel_h * p->kernel_w * channels);
     if (p->kernel_w == 1) {
-        run_tall(p, step);
+        tall(p, step, rest);
         return;
     }
     for (int32_t x = 0; x < p->out_w; x += 2) {
@@ -58,7 +85,20 @@ LT_SHARED void lt_depthwise_vector_s8_row(const void *params, const lt_step *ste
             of.rows[ky] = row == NULL ? NULL : row + (first + of.from) * channels;
         }
         run(&of);
+        if (rest) {
+            run_rest(&of);
+        }
     }
+}
+
+LT_SHARED void lt_depthwise_vector_s8_row(const void *params, const lt_step *step)
+{
+    row(params, step, 0);
+}
+
+LT_SHARED void lt_depthwise_vector_s8_rest(const void *params, const lt_step *step)
+{
+    row(params, step, 1);
 }
 
 #ifndef LT_HELIUM

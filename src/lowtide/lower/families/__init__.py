@@ -20,6 +20,7 @@ from lowtide.lower.families import (
     depthwise,
     depthwise_3x3,
     depthwise_columns,
+    depthwise_each,
     depthwise_mult1,
     depthwise_planes,
     depthwise_s16,
@@ -59,4 +60,13 @@ def family_of(layer: Layer) -> Family:
 
 def node_of(layer: Layer) -> Node:
     """The node of a layer, whose weights may have nine bits."""
-    return w9.around(layer, lambda of_bytes: family_of(of_bytes).node(of_bytes))
+    return w9.around(layer, _of_bytes)
+
+
+def _of_bytes(layer: Layer) -> Node:
+    """The same, with weights of eight bits."""
+    family = family_of(layer)
+    found = family.node(layer)
+    if family is depthwise.FAMILY and depthwise_each.fits(layer):
+        return depthwise_each.node(layer, lambda one: family_of(one).node(one), found)
+    return found

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lowtide.lower import packed
 from lowtide.lower.counts import ByPixels, Features, Windows, cut_windows, padded_taps
-from lowtide.lower.layer import MAX_SIZE, Family, Fields, Footprint, Layer
+from lowtide.lower.layer import MAX_SIZE, Family, Fields, Footprint, Layer, of_any_factors
 from lowtide.lower.nodes import Array, Later, Node
 
 _MORE = 1.5
@@ -45,7 +45,7 @@ def _fits(layer: Layer) -> bool:
         return False
     if over.taps == over.out_w == 1 and not _is_direct(over) and quads > _SMALL:
         return False
-    return quads <= max(_SMALL, _MORE * -(-over.products // 4)) and layer.is_narrow(_small_enough)
+    return quads <= max(_SMALL, _MORE * -(-over.products // 4)) and layer.is_quick(_small_enough)
 
 
 def _small_enough(quick: packed.Narrow) -> bool:
@@ -155,7 +155,9 @@ class Conv4x2(ByPixels):
 def _node(layer: Layer) -> Node:
     over, quads, direct = layer.over, _quads(layer.over), _is_direct(layer.over)
     quick, zero, fours = layer.narrow, layer.known.zero, -(-layer.out_c // 4)
-    make = Later(fours * (12 + 4 * quads), lambda: _records(quick, over.kernel_h, zero))
+    scales = _broad_scales if quick.is_broad else _scales
+    size = fours * ((20 if quick.is_broad else 12) + 4 * quads)
+    make = Later(size, lambda: _records(quick, over.kernel_h, scales(quick, zero)))
     records = Array("int32_t", make, weights=True)
 
     fields: Fields = (
@@ -169,6 +171,8 @@ def _node(layer: Layer) -> Node:
     one = 0 if direct else 4 * quads
     work = Conv4x2(layer.windows)
     node = layer.by_pixels("lt_conv_4x2", fields, work, (one, 16 * quads), lean=True)
+    if quick.is_broad:
+        return of_any_factors(node)
     if not direct or over.out_w % 2 == 0 or over.out_w < 3 or quads < _FEWEST:
         return node
     more = replace(
@@ -191,25 +195,36 @@ def _last(over: Footprint | Windows) -> int:
     return min(_LARGEST, beyond // over.in_c) if beyond >= 0 else -1
 
 
-def _records(quick: packed.Narrow, kernel_h: int, zero: int) -> NDArray[np.int32]:
+def _records(quick: packed.Narrow, kernel_h: int, scales: NDArray[np.int64]) -> NDArray[np.int32]:
     """[fours of channels][words]: see the header; each row of the window begins a new four."""
     weights = quick.padded(4)
     rows = weights.reshape(len(weights), kernel_h, -1)
     rows = np.pad(rows, ((0, 0), (0, 0), (0, -rows.shape[2] % 4)))
     pairs = packed.pack_pairs(rows.reshape(len(rows), -1))
     words = pairs.reshape(-1, 2, pairs.shape[1], 2).transpose(0, 2, 3, 1)
-    bias, multiplier, shift = (
-        np.pad(values.astype(np.int64), (0, -len(values) % 4))
-        for values in (quick.bias // 2, quick.multiplier, quick.shift)  # biases are even
-    )
+    bias = np.pad(quick.bias.astype(np.int64) // 2, (0, -len(quick.bias) % 4))  # they are even
     starts = np.stack([bias[0::2], bias[0::2] + 256 * bias[1::2]]).reshape(2, -1, 2)
-    scales = np.stack([multiplier, (2 * zero + 1 << shift + 8) + shift], axis=1)
     parts = (
         starts.transpose(1, 0, 2).reshape(-1, 4),
         words.reshape(len(words), -1),
-        scales.reshape(-1, 8),
+        np.pad(scales, ((0, -len(scales) % 4), (0, 0))).reshape(len(words), -1),
     )
     return packed.int32(np.concatenate(parts, axis=1))
+
+
+def _scales(quick: packed.Narrow, zero: int) -> NDArray[np.int64]:
+    """[channels][2]: what lt_narrow takes."""
+    shift = quick.shift.astype(np.int64)
+    multiplier = quick.multiplier.astype(np.int64)
+    return np.stack([multiplier, (2 * zero + 1 << shift + 8) + shift], axis=1)
+
+
+def _broad_scales(quick: packed.Narrow, zero: int) -> NDArray[np.int64]:
+    """[channels][4]: what lt_broad takes. The sums of odd channels are 256 times what they are."""
+    scales = packed.broad_scales(quick, zero)
+    shifts = scales[1::2, 1]
+    scales[1::2, 1] = shifts + 8 - 2 * (shifts & 0xFF)
+    return scales
 
 
 FAMILY = Family("lt_conv_4x2", _fits, Conv4x2, _node)

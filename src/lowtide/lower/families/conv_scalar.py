@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from lowtide.lower import packed
 from lowtide.lower.counts import ByPixels, Features, gathered
-from lowtide.lower.layer import MAX_SIZE, Family, Fields, Layer
+from lowtide.lower.layer import MAX_SIZE, Family, Fields, Layer, of_any_factors
 from lowtide.lower.nodes import Array, Later, Node
 
 
 def _fits(layer: Layer) -> bool:
     able = layer.target.is_portable and not layer.is_depthwise
-    return able and layer.over.products <= MAX_SIZE and layer.is_narrow(_no_pair_of_least)
+    return able and layer.over.products <= MAX_SIZE and layer.is_quick(_no_pair_of_least)
 
 
 def _no_pair_of_least(quick: packed.Narrow) -> bool:
@@ -33,6 +33,10 @@ class ConvScalar(ByPixels):
     """What lt_conv_scalar does, in fours of channels."""
 
     is_linear = False
+
+    def scaled(self, columns: int) -> Features:
+        """Each result."""
+        return {"elements": self.of.steps * columns * self.of.out_c}
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
@@ -65,7 +69,8 @@ def _node(layer: Layer) -> Node:
         ("direct", int(direct)),
     )
     one = 0 if direct else products
-    return layer.by_pixels("lt_conv_scalar", fields, ConvScalar(layer.windows), (one, 2 * one))
+    node = layer.by_pixels("lt_conv_scalar", fields, ConvScalar(layer.windows), (one, 2 * one))
+    return of_any_factors(node) if layer.narrow.is_broad else node
 
 
 def weights_and_scales(layer: Layer) -> Fields:

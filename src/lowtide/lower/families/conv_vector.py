@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lowtide.lower import packed
 from lowtide.lower.counts import ByPixels, Features, cut_windows, gathered
-from lowtide.lower.layer import MAX_SIZE, Family, Layer
+from lowtide.lower.layer import MAX_SIZE, Family, Layer, of_any_factors
 from lowtide.lower.nodes import Array, Later, Node
 
 _LANES = 16
@@ -24,7 +24,7 @@ def _chunks(products: int) -> int:
 
 def _fits(layer: Layer) -> bool:
     able = layer.target.has_helium and not layer.is_depthwise
-    return able and layer.is_narrow() and layer.over.products <= MAX_SIZE and layer.out_c <= _MOST
+    return able and layer.is_quick() and layer.over.products <= MAX_SIZE and layer.out_c <= _MOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,10 @@ def _node(layer: Layer) -> Node:
         ("direct", int(direct)),
     )
     one = 0 if direct else products
-    work = ConvVector(layer.windows, above=layer.known.low >= layer.known.zero)
-    return layer.by_pixels("lt_conv_vector", fields, work, (one, 2 * one))
+    above = layer.known.low >= layer.known.zero and not quick.is_broad
+    work = ConvVector(layer.windows, above=above)
+    node = layer.by_pixels("lt_conv_vector", fields, work, (one, 2 * one))
+    return of_any_factors(node) if quick.is_broad else node
 
 
 def _width(products: int) -> int:

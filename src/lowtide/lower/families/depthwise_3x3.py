@@ -12,7 +12,7 @@ from lowtide.ir.window import Axis
 from lowtide.lower import packed
 from lowtide.lower.counts import Features, Windowed, Windows
 from lowtide.lower.families import depthwise, depthwise_mult1
-from lowtide.lower.layer import Family, Fields, Layer
+from lowtide.lower.layer import Family, Fields, Layer, of_any_factors
 from lowtide.lower.nodes import Array, Later, Node
 
 _COLUMN = 24
@@ -29,7 +29,7 @@ def _fits(layer: Layer) -> bool:
     over = layer.over
     able = over.kernel_h < 4 and over.kernel_w in (2, 3) and over.stride_w in (1, 2)
     able = able and over.dilation_w == 1 and over.out_w > 1
-    return able and layer.target.has_dsp and layer.is_depthwise and layer.is_narrow()
+    return able and layer.target.has_dsp and layer.is_depthwise and layer.is_quick()
 
 
 def _piece(of: Windows) -> int:
@@ -101,8 +101,8 @@ def _node(layer: Layer) -> Node:
     lt_depthwise_mult1."""
     over, quick, windows = layer.over, layer.narrow, layer.windows
     bias, normal = depthwise_mult1.doubled_bias(layer), _piece(windows)
-    size = 20 * -(-layer.out_c // 4)
-    make = Later(size, lambda: _records(quick, bias, over.kernel_h, over.kernel_w))
+    size = (28 if quick.is_broad else 20) * -(-layer.out_c // 4)
+    make = Later(size, lambda: _records(layer, bias))
     records = Array("int32_t", make, weights=True)
     sizes = {name: value for name, value in over.fields if name in _SIZES}
 
@@ -117,7 +117,10 @@ def _node(layer: Layer) -> Node:
             *layer.range,
         )
         work, needs = Depthwise3x3(windows, piece), scratch(over.axis, over.out_w, piece)
-        return layer.node("lt_depthwise_3x3", fields, work, needs)
+        node = layer.node("lt_depthwise_3x3", fields, work, needs)
+        if quick.is_broad:
+            return of_any_factors(node)
+        return node
 
     lean = (depthwise_mult1 if layer.is_by_one else depthwise).FAMILY.node(layer)
     others = tuple(map(by, _other_pieces(over.out_w, normal)))
@@ -131,25 +134,25 @@ def _node(layer: Layer) -> Node:
 _SIZES = frozenset({"in_w", "out_w", "kernel_h", "kernel_w", "stride_w", "pad_left"})
 
 
-def _records(
-    quick: packed.Narrow, bias: NDArray[np.int32], kernel_h: int, kernel_w: int
-) -> NDArray[np.int32]:
-    """[fours of channels][4][5] words: see the header."""
+def _records(layer: Layer, bias: NDArray[np.int32]) -> NDArray[np.int32]:
+    """[fours of channels][4][5] words, or [7]: see the header. Biases are doubled."""
+    quick, kernel_h, kernel_w = layer.narrow, layer.over.kernel_h, layer.over.kernel_w
     channels, of_missing = len(bias), ((0, max(0, 4 - len(bias))), (0, 0))
     given = quick.weights.astype(np.int64).reshape(channels, kernel_h, kernel_w)
     given = np.pad(given, ((0, 0), (0, 3 - kernel_h), (0, 3 - kernel_w)))
     w = given & 0xFF
-    words = np.stack(
-        [
-            _word(w[:, 0, 0], w[:, 0, 1], w[:, 1, 0], w[:, 1, 1]),
-            _word(w[:, 0, 2], w[:, 2, 0], w[:, 1, 2], w[:, 2, 1]),
-            quick.shift.astype(np.int64) | 2 * given[:, 2, 2] << 16,
-            bias.astype(np.int64),
-            quick.multiplier.astype(np.int64),
-        ],
-        axis=1,
-    )
-    words = np.pad(words, of_missing)
+    right, left, centre = packed.broad(quick, layer.known.zero)
+    shifts = right + 256 * left if quick.is_broad else quick.shift.astype(np.int64)
+    each = [
+        _word(w[:, 0, 0], w[:, 0, 1], w[:, 1, 0], w[:, 1, 1]),
+        _word(w[:, 0, 2], w[:, 2, 0], w[:, 1, 2], w[:, 2, 1]),
+        shifts | (given[:, 2, 2] << left) << 16,
+        bias.astype(np.int64) << left - 1,
+        quick.multiplier.astype(np.int64),
+    ]
+    if quick.is_broad:
+        each = [np.where(right > 0, -1, 0), *each, centre]
+    words = np.pad(np.stack(each, axis=1), of_missing)
     firsts = np.minimum(np.arange(0, channels, 4), max(0, channels - 4))
     return packed.int32(words[firsts[:, None] + (0, 2, 1, 3)])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from lowtide.lower import packed
 from lowtide.lower.counts import Features, Windowed, Windows, padded_taps
 from lowtide.lower.families import depthwise_mult1
-from lowtide.lower.layer import Family, Fields, Footprint, Layer
+from lowtide.lower.layer import Family, Fields, Footprint, Layer, of_any_factors
 from lowtide.lower.nodes import Array, Later, Node
 
 _FOUR = 4
@@ -36,7 +37,7 @@ of a window and a tap as lt_depthwise_mult1 makes them."""
 
 def _fits(layer: Layer) -> bool:
     able = layer.target.has_dsp and layer.is_by_one and layer.over.in_c >= _FOUR
-    return able and layer.is_narrow() and _is_quicker(layer.windows)
+    return able and layer.is_quick() and _is_quicker(layer.windows)
 
 
 def _is_quicker(of: Windows) -> bool:
@@ -113,12 +114,10 @@ def _node(layer: Layer) -> Node:
     fewer; and, of less scratch memory, those of lt_depthwise_mult1."""
     over, quick, windows = layer.over, layer.narrow, layer.windows
     bias = packed.int32(quick.bias // 2 + layer.input_zero * quick.sums)
-    size = (
-        2 * _FOUR
-        + 1
-        + (over.taps if over.kernel_w == 1 else 2 * over.kernel_w * -(-over.kernel_h // 2))
+    size = (5 * _FOUR if quick.is_broad else 2 * _FOUR + 1) + (
+        over.taps if over.kernel_w == 1 else 2 * over.kernel_w * -(-over.kernel_h // 2)
     )
-    make = Later(size * -(-layer.out_c // _FOUR), lambda: _records(quick, bias, over))
+    make = Later(size * -(-layer.out_c // _FOUR), lambda: _records(layer, bias))
     records = Array("int32_t", make, weights=True)
 
     def by(piece: int) -> Node:
@@ -131,7 +130,11 @@ def _node(layer: Layer) -> Node:
             *layer.range,
         )
         needs = 0 if over.kernel_w == 1 else _scratch(windows, over.in_w, piece)
-        return layer.node("lt_depthwise_columns", fields, DepthwiseColumns(windows, piece), needs)
+        work = DepthwiseColumns(windows, piece)
+        node = layer.node("lt_depthwise_columns", fields, work, needs)
+        if quick.is_broad:
+            return of_any_factors(node)
+        return node
 
     if over.kernel_w == 1:
         return by(over.out_w)
@@ -156,8 +159,9 @@ def _node(layer: Layer) -> Node:
     )
 
 
-def _records(quick: packed.Narrow, bias: NDArray[np.int32], over: Footprint) -> NDArray[np.int32]:
+def _records(layer: Layer, bias: NDArray[np.int32]) -> NDArray[np.int32]:
     """[fours of channels][words]: see the header."""
+    quick, over = layer.narrow, layer.over
     channels = len(quick.given)
     firsts = np.minimum(np.arange(0, channels, _FOUR), channels - _FOUR)
     fours = firsts[:, None] + np.arange(_FOUR)
@@ -170,7 +174,10 @@ def _records(quick: packed.Narrow, bias: NDArray[np.int32], over: Footprint) -> 
         words = pairs.transpose(0, 5, 3, 2, 4, 1)  # [column][pair of rows][odd][row][channel / 2]
     packed_words = np.ascontiguousarray(words).reshape(len(fours), -1).view("<i4")
     shifts = np.ascontiguousarray(quick.shift[fours].astype(np.int8)).view("<i4")
-    scales = (quick.multiplier[fours], shifts)
+    scales: tuple[NDArray[Any], ...] = quick.multiplier[fours], shifts
+    if quick.is_broad:
+        each = packed.broad_scales(quick, layer.known.zero)
+        scales = (each[fours].reshape(len(fours), -1),)
     return packed.int32(np.concatenate([bias[fours], packed_words, *scales], axis=1))
 
 

@@ -61,7 +61,7 @@ def _node(layer: Layer) -> Node:
     quick, scratch = layer.quick, 0
     if DSP in layer.target.variants:
         scratch = 8 * layer.over.taps
-    if quick is None:
+    if quick is None or quick.is_broad:
         known = layer.known
         bias = packed.int32(known.bias + layer.input_zero * known.sums)
         weights = Later(known.weights.size, lambda: known.weights.T)

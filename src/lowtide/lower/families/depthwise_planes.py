@@ -11,7 +11,7 @@ from lowtide.ir.window import Axis
 from lowtide.lower import packed
 from lowtide.lower.counts import Features, Windowed, Windows
 from lowtide.lower.families import depthwise_mult1, depthwise_vector
-from lowtide.lower.layer import Family, Fields, Layer
+from lowtide.lower.layer import Family, Fields, Layer, of_any_factors
 from lowtide.lower.nodes import Array, Later, Node
 
 _TAPS = 64
@@ -28,9 +28,10 @@ _FEWEST = 4
 def _fits(layer: Layer) -> bool:
     over = layer.over
     able = (over.dilation_w == 1 or over.kernel_w == 1) and over.taps <= _TAPS
-    narrow = over.kernel_w == 1 and over.out_w < 4 and over.in_c % 4 == 0  # lt_depthwise_vector
-    fine = able and not narrow and most_pixels(over.axis, over.kernel_h) > 0
-    return fine and layer.target.has_helium and layer.is_by_one and layer.is_narrow()
+    fine = able and most_pixels(over.axis, over.kernel_h) > 0
+    fine = fine and layer.target.has_helium and layer.is_by_one and layer.is_quick()
+    tall = over.kernel_w == 1 and over.out_w < 4 and over.in_c % 4 == 0  # lt_depthwise_vector
+    return fine and not (tall and layer.is_narrow())
 
 
 def most_pixels(axis: Axis, kernel_h: int) -> int:
@@ -123,6 +124,8 @@ def _node(layer: Layer) -> Node:
         needs = [scratch(over.axis, over.kernel_h, min(n, piece)) for n in range(over.out_w + 1)]
         work = DepthwisePlanes(windows, piece)
         node = layer.node("lt_depthwise_planes", fields, work, needs[-1])
+        if quick.is_broad:
+            node = of_any_factors(node)
         return replace(node, narrow_scratch=tuple(needs))
 
     normal, *others = _pieces(windows)

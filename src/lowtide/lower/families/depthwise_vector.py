@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import Features, Windowed
+from lowtide.lower.counts import Features, Variant, Windowed
 from lowtide.lower.layer import Family, Fields, Layer
 from lowtide.lower.nodes import Array, Later, Node
 
 _ROWS = 7
 """LT_TAPS_ROWS in the header."""
+
+REST = "lt_depthwise_vector_s8_rest"
+"""The kernel for numbers of channels that are no multiple of 4."""
 
 
 def _fits(layer: Layer) -> bool:
@@ -22,7 +25,7 @@ def _fits(layer: Layer) -> bool:
     able = over.kernel_w == 1 or (small and over.stride_w in (1, 2))
     return (
         able
-        and over.in_c % 4 == 0
+        and over.in_c >= 4
         and layer.target.has_helium
         and layer.is_by_one
         and layer.is_narrow()
@@ -38,7 +41,7 @@ class DepthwiseVector(Windowed):
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
         of, axis, steps, kernel_h = self.of, self.axis, self.of.steps, self.of.kernel_h
-        pairs, groups = -(-columns // 2), of.in_c // 4
+        pairs, groups = -(-columns // 2), -(-of.in_c // 4)
         if axis.kernel == 1:
             return {
                 "tall": steps * columns,
@@ -73,6 +76,11 @@ class DepthwiseVector(Windowed):
             "padded_taps": nulls * (whole + edges) * groups * axis.kernel,
         }
 
+    def rests(self, columns: int) -> Features:
+        """How often the last four channels are made apart from the others."""
+        each = columns if self.axis.kernel == 1 else -(-columns // 2)
+        return {"rests": self.of.steps * each}
+
     def _edges(self, columns: int) -> tuple[tuple[int, int], ...]:
         """Of each pair that has columns of padding: how many taps of the pixels that it makes are none,
         and how many columns are."""
@@ -91,7 +99,7 @@ class DepthwiseVector(Windowed):
 
 def _node(layer: Layer) -> Node:
     over, quick = layer.over, layer.narrow
-    words = layer.out_c // 4 * (over.taps + 12)
+    words = -(-layer.out_c // 4) * (over.taps + 12)
     fields: Fields = (
         ("records", Array("int32_t", Later(words, lambda: _records(quick)), weights=True)),
         ("output_zero", layer.known.zero),
@@ -99,16 +107,21 @@ def _node(layer: Layer) -> Node:
         *(field for field in over.fields if field[0] not in ("in_c", "dilation_w")),
         *layer.range,
     )
-    return layer.node("lt_depthwise_vector", fields, DepthwiseVector(layer.windows))
+    work = DepthwiseVector(layer.windows)
+    node = layer.node("lt_depthwise_vector", fields, work)
+    if layer.out_c % 4 == 0:
+        return node
+    return replace(node, kernel=REST, work=Variant(work, node.kernel, work.rests))
 
 
 def _records(quick: packed.Narrow) -> NDArray[np.int32]:
     """[fours of channels][words]: see the header."""
-    channels, taps = quick.given.shape
-    weights = quick.weights.reshape(channels // 4, 4, taps).transpose(0, 2, 1)
-    words = np.ascontiguousarray(weights).reshape(channels // 4, -1).view("<i4")
+    channels = len(quick.given)
+    those = np.minimum(np.arange(0, channels, 4), channels - 4)[:, None] + np.arange(4)
+    weights = quick.weights[those].transpose(0, 2, 1)
+    words = np.ascontiguousarray(weights).reshape(len(those), -1).view("<i4")
     shift = -1 - quick.shift.astype(np.int64)
-    scales = np.stack([quick.bias // 2, quick.multiplier, shift]).reshape(3, -1, 4)
+    scales = [values[those] for values in (quick.bias // 2, quick.multiplier, shift)]
     return packed.int32(np.concatenate([words, *scales], axis=1))
 
 

@@ -1,8 +1,9 @@
 """lt_w9.h: convolutions of which some channels are made anew.
 
 Why: a kernel with packed weights makes all channels or none, and some do not meet its conditions:
-weights of uint8 have a zero point, and less it a few have nine bits; factors of 1/2 and more are not for
-lt_narrow. So that kernel makes all channels, as if these had weights of 0, and then they are made anew.
+weights of uint8 have a zero point, and less it a few have nine bits; factors of 1/2 and more are not
+for lt_narrow, and not all kernels have a form for any factors. So that kernel makes all channels, as if
+these had weights of 0, and then they are made anew.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import Features, Over, Windows, Work, gathered
+from lowtide.lower.counts import Features, Over, Windows, Work, gathered, of_kernel
 from lowtide.lower.layer import Fields, Layer
 from lowtide.lower.nodes import Array, Kernel, Node, Params
 
-_MOST_DEPTHWISE, _MOST_DSP, _MOST_OTHERS = 0.5, 1 / 3, 0.1
+_MOST_DEPTHWISE, _MOST_DSP, _MOST_OTHERS = 0.2, 1 / 3, 0.1
 """Up to which part of the channels it takes fewer instructions to make them anew than to make all by a
-kernel for any factors, as measured on Cortex-M3, M4 and M55: depthwise of 3 x 3, or without a quick
-kernel for any factors; convolutions on cores with products of halves; all others."""
+kernel for any factors, as measured on Cortex-M3, M4 and M55: depthwise of 3 x 3 without products of
+halves, or without a quick kernel for any factors; convolutions with products of halves; all others."""
 _OF_ANY_FACTORS = frozenset(
     {"lt_conv_s8_row", "lt_conv_w4_s8_row", "lt_depthwise_s8_row", "lt_depthwise_mult1_s8_any"}
 )
@@ -31,6 +32,11 @@ def around(layer: Layer, node: Callable[[Layer], Node]) -> Node:
     """The node of a layer; `node` makes that of one of bytes."""
     channels = layer.known
     nine = _of_nine_bits(channels)
+    if channels.too_wide[~nine].any():
+        few = np.flatnonzero(nine)
+        rest = node(layer.having(channels.without(few) if len(few) else channels))
+        if rest.kernel not in _OF_ANY_FACTORS:
+            return _around(layer, few, rest) if len(few) else rest
     anew = nine | channels.too_wide
     most = _most(layer)
     if anew.any() and anew.sum() <= most * layer.out_c:
@@ -45,7 +51,7 @@ def around(layer: Layer, node: Callable[[Layer], Node]) -> Node:
 
 def _most(layer: Layer) -> float:
     if layer.filters:
-        three = layer.over.kernel_h == layer.over.kernel_w == 3
+        three = layer.over.kernel_h == layer.over.kernel_w == 3 and not _has_dsp(layer)
         return _MOST_DEPTHWISE if three or layer.filters > 1 else _MOST_OTHERS
     return _MOST_DSP if _has_dsp(layer) else _MOST_OTHERS
 
@@ -81,11 +87,6 @@ class W9(Over):
 
     is_linear = False
 
-    @property
-    def passes(self) -> int:
-        """How often a step goes over its weights: as often as the kernel that it calls."""
-        return self.of.passes
-
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
         found = {"step": self.steps, "pointer": self.pointers, **self.of.features(columns, padded)}
@@ -98,7 +99,7 @@ class W9(Over):
             anew = {"windows": pixels} | gathered(seen, columns, padded, "products", float)
         anew |= {"channels": self.steps, "results" if self.narrow else "wide_results": pixels}
         return {
-            **{f"{self.kernel}/{name}": count for name, count in found.items()},
+            **of_kernel(self.kernel, found),
             **{name: count * self.channels for name, count in anew.items()},
         }
 
