@@ -132,6 +132,21 @@ def test_kept_rows_lie_apart_from_those_at_the_edges() -> None:
     assert compiled.instructions_predicted <= 1_600_000
 
 
+def test_weights_have_one_layout_by_default() -> None:
+    """An operator is one for each run of its rows; in kernels of two families, two copies of weights."""
+    model, asked = model_of("ds-cnn-kws"), Options(hop=2, keep=1, target="cortex-m4")
+    default, smallest = (
+        compile_model(model, asked),
+        compile_model(model, replace(asked, smallest=True)),
+    )
+    families = [
+        {node.header for node, _ in way.assembly.executed if "depthwise" in node.header}
+        for way in (default, smallest)
+    ]
+    assert families == [{"lt_depthwise_3x3.h"}, {"lt_depthwise_3x3.h", "lt_depthwise_mult1.h"}]
+    assert smallest.ram_bytes < default.ram_bytes
+
+
 def test_the_front_has_plans_that_keep_more_and_less() -> None:
     planned = planned_model(model_of("ds-cnn-kws"), Options(hop=2, effort=0.1), front=True)
     hops = [point.ready.graph.hop for point in planned.points or ()]
