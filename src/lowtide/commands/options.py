@@ -214,12 +214,12 @@ class Options:
         None,
         "--hop-axis",
         ROWS,
-        "With --hop: the input's time axis. Only the first axis after the batch that is "
-        "longer than 1 is possible; others are refused.",
+        "With --hop: the input's time axis. Rows run along it: along the first axis after "
+        "the batch that is longer than 1 (default), or, if N is 2, along an image's columns.",
         "count",
         "N",
         within=(1, inf),
-        plan="",
+        plan="hop_axis",
     )
     keep: int | None = _option(
         None,
