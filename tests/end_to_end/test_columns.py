@@ -5,6 +5,7 @@ The oracle computes the file as it is, on windows whose columns move on.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -54,8 +55,8 @@ def taken(net: Maker, x: Act, name: str, begin: tuple[int, ...], size: tuple[int
 
 
 def of_all_kinds() -> bytes:
-    """Every operator that columns can be rows for, and two for which they are turned back: a RESHAPE,
-    and an output."""
+    """Every operator that columns can be rows for, and two for which they are turned back: a RESHAPE to
+    other rows, and an output."""
     net = Maker("columns")
     x = net.conv(net.input((1, 5, 20, 2)), "conv", 4, (2, 3), (1, 1), RELU6, same=False)
     x = net.pad(added(net, x, "add", (4, 1, 4)), "pad", (1, 0, 2, 1))
@@ -69,7 +70,11 @@ def of_all_kinds() -> bytes:
         net.mean(x, "mean"),
         net.fully_connected(x, "of pixels", 3, keep_num_dims=True),
         net.fully_connected(net.reshape(x, "flat", (1, 96)), "dense", 3),
+        net.reshape(x, "tokens", (1, 24, 4)),
+        net.fully_connected(net.reshape(x, "left out", (1, 96)), "of the map", 2),
     ]
+    dense = net._ops.pop()
+    net._ops[-1] = replace(dense, inputs=(x.id, *dense.inputs[1:]))
     return net.finish(*heads)
 
 
@@ -80,7 +85,7 @@ def test_operators_by_columns(simplify: bool) -> None:
     compiled = compile_model(model, asked)
     assert compiled.proof.data_flow
     back = [op for op in compiled.graph.ops if op.type == "TRANSPOSE"]
-    assert len(back) == 2, "of the RESHAPE's input, and of the output of pixels"
+    assert len(back) == 2, "of what becomes tokens, and of the output of pixels"
     assert checking.verify(compiled).bit_exact
 
 

@@ -2,16 +2,18 @@
 
 Why: rows are what all stages behind this one stream, make and keep. So the caller gives columns as rows,
 and operators that treat rows and columns alike compute maps that are turned, with their windows and
-constants turned, too: the same sums of the same numbers. What another operator reads is turned back.
+constants turned, too: the same sums of the same numbers. A dense layer on the whole map has its weights
+in another order. What another operator reads is turned back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lowtide.errors import ModelError
 from lowtide.ir.graph import DType, Graph, Op, Tensor
@@ -20,7 +22,7 @@ from lowtide.ir.slices import sliced
 from lowtide.ir.window import Window
 from lowtide.passes.hop.flows import ONES, PAIRS
 from lowtide.passes.hop.rows import in_rows, strided
-from lowtide.passes.rewriting import next_buffer, with_ops
+from lowtide.passes.rewriting import next_buffer, readers_of, with_ops
 
 _RANK: Final = 4
 _SWAPPED: Final = (0, 2, 1, 3)
@@ -46,17 +48,20 @@ def turned(graph: Graph, time: int) -> Graph:
 @dataclass(slots=True)
 class _Turning:
     """The new graph, operator by operator. A tensor that is turned has its id, but an output, which is
-    turned back for the caller. `there` says which tensor is one turned, and `back` which has it as it
-    was."""
+    turned back for the caller. `there` says which tensor is one turned, or, of what is `flat`, in the
+    order of the map that it was; and `back` which has it as it was."""
 
     old: Graph
+    readers: Mapping[int, list[Op]] = field(init=False)
     tensors: list[Tensor] = field(init=False)
     ops: list[Op] = field(default_factory=list)
     there: dict[int, int] = field(default_factory=dict)
+    flat: dict[int, int] = field(default_factory=dict)
     back: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.tensors = list(self.old.tensors)
+        self.readers = readers_of(self.old)
 
     def graph(self) -> Graph:
         """All of it."""
@@ -73,10 +78,8 @@ class _Turning:
             self.ops.append(made)
             if out in self.old.outputs:
                 self.give_back(out)
-        whole = replace(
-            self.old, tensors=tuple(self.tensors), turned=frozenset(self.there.values())
-        )
-        return with_ops(whole, self.ops)
+        maps = frozenset(t for t in self.there.values() if len(self.tensors[t].shape) == _RANK)
+        return with_ops(replace(self.old, tensors=tuple(self.tensors), turned=maps), self.ops)
 
     def operator(self, op: Op) -> Op | None:
         """`op` as it reads what is turned; None if it has to read that as it was."""
@@ -183,11 +186,43 @@ def _joined(of: _Turning, op: Op) -> Op | None:
 
 
 def _dense(of: _Turning, op: Op) -> Op | None:
+    """By pixel, or of the whole map, whose pixels come in another order."""
+    source, out = of.old.tensors[op.inputs[0]], of.old.tensors[op.outputs[0]]
+    if op.inputs[0] not in of.there or not of.sums(op):
+        return None
+    weights = of.old.tensors[op.inputs[1]]
+    if len(source.shape) == _RANK and out.shape[:-1] == source.shape[:-1]:
+        return of.reading(op) if weights.shape[-1] == source.shape[-1] else None
+    values = _of_all(of, op)
+    if values is None:
+        return None
+    of_map = of.old.tensors[of.flat.get(op.inputs[0], op.inputs[0])]
+    data = values.reshape(-1, *of_map.shape[1:]).transpose(_SWAPPED).tobytes()
+    new, buffer = of.reading(op), next_buffer(of.tensors)
+    ordered = of.add(replace(weights, data=data, buffer=buffer))
+    return replace(new, inputs=(new.inputs[0], ordered, *new.inputs[2:]))
+
+
+def _of_all(of: _Turning, op: Op) -> NDArray[Any] | None:
+    """The weights of a dense layer that reads all of its input at once; None for others."""
     source, weights = of.old.tensors[op.inputs[0]], of.old.tensor(op, 1)
-    out = of.old.tensors[op.outputs[0]]
-    by_pixel = weights is not None and weights.shape[-1] == source.shape[-1]
-    fits = by_pixel and op.inputs[0] in of.there and out.shape[:-1] == source.shape[:-1]
-    return of.reading(op) if fits and of.sums(op) else None
+    if op.type != "FULLY_CONNECTED" or weights is None or not of.sums(op):
+        return None
+    return contents(weights) if weights.shape[1:] == (source.elements,) else None
+
+
+def _flat(of: _Turning, op: Op) -> Op | None:
+    """A map as one row, for dense layers."""
+    (made,), source = op.outputs, of.old.tensors[op.inputs[0]]
+    readers = of.readers.get(made, [])
+    alike = all(r.inputs[0] == made and _of_all(of, r) is not None for r in readers)
+    constant = all(of.old.tensors[t].is_constant for r in readers for t in r.inputs[1:] if t >= 0)
+    row = of.old.tensors[made].shape == (1, source.elements) and made not in of.old.outputs
+    if not (alike and constant and row):
+        return None
+    of.flat[made] = op.inputs[0]
+    of.there[made] = of.add(of.old.tensors[made])
+    return replace(op, inputs=(of.there[op.inputs[0]],), outputs=(of.there[made],), options={})
 
 
 def _reduced(of: _Turning, op: Op) -> Op | None:
@@ -230,8 +265,9 @@ _RULES: Final[Mapping[str, Callable[[_Turning, Op], Op | None]]] = {
     **dict.fromkeys((*ONES, "SOFTMAX", "LOG_SOFTMAX", "L2_NORMALIZATION"), _alike),
     "CONCATENATION": _joined,
     "FULLY_CONNECTED": _dense,
+    "RESHAPE": _flat,
     **dict.fromkeys(("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"), _reduced),
     **dict.fromkeys(("SLICE", "STRIDED_SLICE"), _taken),
     **dict.fromkeys(("PAD", "PADV2"), _padded),
 }
-"""By operator; those of no rule, as RESHAPE, read what is turned back."""
+"""By operator; those of no rule read what is turned back."""
