@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from programs import run_main
 
+from byte_nets import in_bytes
 from lowtide.advice.reporting import report_on
 from lowtide.commands import checking
 from lowtide.commands.compiling import compile_model
@@ -30,6 +31,7 @@ from lowtide.report.deployment import verified_text
 from lowtide.report.page import report_document
 from lowtide.report.planned import plan_document, plan_text
 from lowtide.tflite.read import parse
+from lowtide.zoo.writer import write
 from networks import model_of
 from random_nets import Maker
 from sliding_nets import sliding_network
@@ -329,6 +331,15 @@ def test_what_ends_it() -> None:
         "--hop 1: nothing but the input can be kept: all rows that operator 0 (CONV_2D) makes depend on "
         "the window's edges\n  remedy: leave out --hop, or give fewer rows"
     )
+
+
+def test_bytes_of_the_file_are_not_said_to_be_others() -> None:
+    net = Maker("bytes")
+    x = net.conv(net.input((1, 20, 1, 2)), "conv", 3, (5, 1), 1, same=False)
+    data = write(in_bytes(net.described(net.mean(x, "mean")), Random(1)))
+    compiled = compile_model(parse(data, path="net"), Options(hop=1, name="net"))
+    assert b"#define NET_INPUT_0_TYPE uint8_t" in compiled.files["net.h"]
+    assert b"Input 0: " not in compiled.files["net.h"]
 
 
 def test_dense_layers_of_each_row_are_kept() -> None:

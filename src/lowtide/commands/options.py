@@ -152,9 +152,9 @@ class Options:
 
     With `simplify`, what is constant for all inputs is not computed: see `lowtide.passes.simplify`.
 
-    With a `hop`, the network's window moves on by so many rows of its input for each run, which takes
-    those alone, streamed; what stays the same is kept, of `keep` tensors at most beside the input: see
-    `lowtide.passes.hop`.
+    With a `hop`, the network's window moves on by so many rows of its input, or, with a `hop_axis` of 2,
+    columns, for each run, which takes those alone, streamed; what stays the same is kept, of `keep`
+    tensors at most beside the input: see `lowtide.passes.hop`.
 
     With `slices`, the program has NAME_invoke_some, which runs a part of it: about as many instructions
     as it is told, as predicted for `target`.

@@ -135,7 +135,7 @@ class _Turning:
         """A constant of up to four axes, turned; None if it cannot be read."""
         of = self.old.tensors[tensor]
         shape = (*(1,) * (_RANK - len(of.shape)), *of.shape)
-        if shape[1:3] == (1, 1):
+        if len(shape) == _RANK and shape[1:3] == (1, 1):
             return tensor
         values = contents(of)
         if values is None or len(shape) > _RANK:
@@ -241,12 +241,11 @@ def _taken(of: _Turning, op: Op) -> Op | None:
         taken = sliced(Operands(of.old, op))
     except ModelError:
         return None
-    if len(of.old.tensors[op.outputs[0]].shape) != _RANK or not all(
-        r and r.step > 0 for r in taken
-    ):
+    shrunk = len(of.old.tensors[op.outputs[0]].shape) != _RANK
+    if shrunk or not all(along and along.step > 0 for along in taken):
         return None
-    of_source = of.there[op.inputs[0]]
-    return strided(of_source, op.outputs[0], [taken[axis] for axis in _SWAPPED], of.integers)
+    source = of.there[op.inputs[0]]
+    return strided(source, op.outputs[0], [taken[axis] for axis in _SWAPPED], of.integers)
 
 
 def _padded(of: _Turning, op: Op) -> Op | None:
