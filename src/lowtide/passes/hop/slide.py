@@ -96,7 +96,7 @@ def _nothing(graph: Graph, cones: Cones, hop: int) -> ModelError:
         name = f"operator {op.id} ({op.label})"
         if op.type == "TRANSPOSE" and inputs[0] in graph.turned:  # which is not the file's
             readers = readers_of(graph).get(op.outputs[0], [])
-            name = f"operator {readers[0].id} ({readers[0].label})" if readers else "an output"
+            name = _making(graph, readers[0]) if readers else "an output"
         if op.id not in cones.flows:
             return ModelError(f"{what}: {name} reads the whole window at once", "leave out --hop")
         made = cones.moving[op.outputs[0]]
@@ -112,6 +112,12 @@ def _nothing(graph: Graph, cones: Cones, hop: int) -> ModelError:
                 "leave out --hop, or give fewer rows",
             )
     return ModelError(f"--hop {hop}: nothing but the input can be kept", "leave out --hop")
+
+
+def _making(graph: Graph, op: Op) -> str:
+    """An operator by what it makes: of tensors, numbers are the file's."""
+    made = graph.tensors[op.outputs[0]]
+    return f"the {op.label} that makes tensor {made.id} ({made.name})"
 
 
 @dataclass(slots=True)
