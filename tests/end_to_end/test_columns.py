@@ -14,6 +14,7 @@ import pytest
 from lowtide.commands import checking
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
+from lowtide.commands.turning import index_in_file, turned, turned_back
 from lowtide.errors import ModelError, UsageError
 from lowtide.ir.macs import graph_macs
 from lowtide.tflite.read import parse
@@ -116,6 +117,16 @@ def test_recorded_windows_of_columns(tmp_path: Path) -> None:
         UsageError, match=r"row 5 of window 3 of .* differs from row 7 of the window"
     ):
         checking.verify(compiled, windows=file)
+
+
+def test_a_difference_is_where_the_file_has_it() -> None:
+    compiled = compile_model(model_of("ds-cnn-kws"), COLUMNS)
+    tensor = min(compiled.graph.turned)
+    of_file = np.arange(compiled.model.graph.tensors[tensor].elements)
+    own = turned(compiled.graph, tensor, of_file)
+    places = [index_in_file(compiled.graph, tensor, at) for at in range(-1, own.size)]
+    assert places == [-1, *own.reshape(-1).tolist()] != [-1, *of_file.tolist()]
+    assert turned_back(compiled.graph, tensor, own).reshape(-1).tolist() == of_file.tolist()
 
 
 def test_what_columns_end_at() -> None:
