@@ -22,12 +22,19 @@ RELU6 = Activation.RELU6
 
 
 class _Drawn:
-    """One network: maps so far, and one method per thing that can be added to them."""
+    """One network: maps so far, and one method per thing that can be added to them. Time is along axis
+    `time` of them: their rows, or their columns."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, time: int = 1) -> None:
         self.rng = Random(seed)
         self.net = Maker(f"sliding-{seed}")
         self.count = 0
+        self.time = time
+        self.other = 3 - time
+
+    def pair(self, along: int, across: int) -> tuple[int, int]:
+        """(rows, columns) of what is so long along time, and so wide."""
+        return (along, across) if self.time == 1 else (across, along)
 
     def name(self) -> str:
         self.count += 1
@@ -36,10 +43,10 @@ class _Drawn:
     def conv(self, x: Act, channels: int = 0, *, keep: bool = False) -> Act:
         """A convolution along time; `keep` keeps height and width."""
         rng = self.rng
-        kernel = rng.choice([1, 2, 3, 3, 4, 5, 7]), rng.choice([1, 1, 3])
+        kernel = self.pair(rng.choice([1, 2, 3, 3, 4, 5, 7]), rng.choice([1, 1, 3]))
         stride, same = (1, 1), True
         if not keep:
-            stride = rng.choice([1, 1, 1, 2, 3]), rng.choice([1, 1, 2])
+            stride = self.pair(rng.choice([1, 1, 1, 2, 3]), rng.choice([1, 1, 2]))
             same = rng.random() < 0.4 or kernel[0] > x.shape[1] or kernel[1] > x.shape[2]
         if rng.random() < 0.5 and not channels:
             out = self.net.depthwise(x, self.name(), kernel, stride, RELU6, same=same)
@@ -52,8 +59,9 @@ class _Drawn:
 
     def pool(self, x: Act) -> Act:
         rng = self.rng
-        kernel = rng.randint(1, min(4, x.shape[1])), rng.randint(1, min(3, x.shape[2]))
-        stride, same = (rng.choice([1, 1, 2, 3]), 1), rng.random() < 0.5
+        long, wide = x.shape[self.time], x.shape[self.other]
+        kernel = self.pair(rng.randint(1, min(4, long)), rng.randint(1, min(3, wide)))
+        stride, same = self.pair(rng.choice([1, 1, 2, 3]), 1), rng.random() < 0.5
         if rng.random() < 0.5:
             return self.net.average_pool(x, self.name(), kernel, stride, same=same)
         return self.net.max_pool(x, self.name(), kernel, stride, same=same)
@@ -67,23 +75,25 @@ class _Drawn:
 
     def cropped(self, x: Act) -> Act:
         """The same without padding: the short side is cut."""
-        kernel = self.rng.randint(1, min(5, x.shape[1]))
+        kernel = self.rng.randint(1, min(5, x.shape[self.time]))
         name, deep = self.name(), x.shape[3]
-        branch = self.net.conv(x, name, deep, (kernel, 1), 1, RELU6, same=False)
-        short = self.rows(x, self.rng.randint(0, kernel - 1), branch.shape[1])
+        branch = self.net.conv(x, name, deep, self.pair(kernel, 1), 1, RELU6, same=False)
+        short = self.rows(x, self.rng.randint(0, kernel - 1), branch.shape[self.time])
         return self.net.add(branch, short, self.name(), RELU6)
 
     def rows(self, x: Act, first: int, count: int) -> Act:
-        """Some rows of a map: SLICE or STRIDED_SLICE."""
+        """Some rows of a map, or columns: SLICE or STRIDED_SLICE."""
         name, net = self.name(), self.net
-        q = x.q[:, first : first + count]
+        taken = [slice(None)] * 4
+        taken[self.time] = slice(first, first + count)
+        q = x.q[tuple(taken)]
         made = net._add_activation(f"{name}/rows", (1, *q.shape[1:]), x.quant)
-        begin, size = (0, first, 0, 0), (1, *q.shape[1:])
+        begin, size = (0, *self.pair(first, 0), 0), (1, *q.shape[1:])
         if self.rng.random() < 0.5:
             both = net._int32(f"{name}/begin", begin), net._int32(f"{name}/size", size)
             net._ops.append(OpSpec("SLICE", 1, (x.id, *both), (made,), "SliceOptions", {}))
         else:
-            ends = (1, first + count, *x.shape[2:])
+            ends = (1, *self.pair(first + count, x.shape[self.other]), x.shape[3])
             given = (("begin", begin), ("end", ends), ("strides", (1, 1, 1, 1)))
             sources = (x.id, *(net._int32(f"{name}/{what}", values) for what, values in given))
             op = OpSpec("STRIDED_SLICE", 1, sources, (made,), "StridedSliceOptions", {})
@@ -115,12 +125,13 @@ class _Drawn:
                 return self.net.fully_connected(tokens, self.name(), 3, keep_num_dims=True)
 
 
-def sliding_network(seed: int) -> bytes:
-    """The network number `seed`: int8, uint8 or int16."""
-    drawn = _Drawn(seed)
+def sliding_network(seed: int, time: int = 1) -> bytes:
+    """The network number `seed`: int8, uint8 or int16. Axis `time` of its input is time: rows, or
+    columns."""
+    drawn = _Drawn(seed, time)
     rng, net = drawn.rng, drawn.net
-    shape = rng.randint(6, 24), rng.randint(1, 5), rng.randint(1, 3)
-    if rng.random() < 0.15:
+    shape = *drawn.pair(rng.randint(6, 24), rng.randint(1, 5)), rng.randint(1, 3)
+    if rng.random() < 0.15 and time == 1:
         return _in_a_row(drawn)
     if rng.random() < 0.3:
         flat = net.input((1, shape[0] * shape[1] * shape[2]))

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from programs import run_main
 
+from byte_nets import in_bytes
 from lowtide.advice.reporting import report_on
 from lowtide.commands import checking
 from lowtide.commands.compiling import compile_model
@@ -30,6 +31,7 @@ from lowtide.report.deployment import verified_text
 from lowtide.report.page import report_document
 from lowtide.report.planned import plan_document, plan_text
 from lowtide.tflite.read import parse
+from lowtide.zoo.writer import write
 from networks import model_of
 from random_nets import Maker
 from sliding_nets import sliding_network
@@ -65,13 +67,21 @@ def options(seed: int) -> Options:
         slices=rng.random() < 0.4,
         name="net",
         effort=0.05,
+        hop_axis=2 if time_of(seed) == 2 else None,
     )
+
+
+def time_of(seed: int) -> int:
+    """The axis that is time: columns, of every fifth network."""
+    return 2 if seed % 5 == 1 else 1
 
 
 def outcome(seed: int) -> str:
     """What becomes of network `seed`; nothing may be wrong."""
     try:
-        compiled = compile_model(parse(sliding_network(seed), path="net"), options(seed))
+        compiled = compile_model(
+            parse(sliding_network(seed, time_of(seed)), path="net"), options(seed)
+        )
     except (ModelError, UsageError) as error:
         assert "--hop" in str(error) or "--input-type" in str(error), f"network {seed}: {error}"
         return "refused"
@@ -130,6 +140,21 @@ def test_kept_rows_lie_apart_from_those_at_the_edges() -> None:
     compiled = compile_model(model_of("ds-cnn-kws"), Options(hop=2, keep=4, target="cortex-m4"))
     assert compiled.ram_bytes <= 25_000
     assert compiled.instructions_predicted <= 1_600_000
+
+
+def test_weights_have_one_layout_by_default() -> None:
+    """An operator is one for each run of its rows; in kernels of two families, two copies of weights."""
+    model, asked = model_of("ds-cnn-kws"), Options(hop=2, keep=1, target="cortex-m4")
+    default, smallest = (
+        compile_model(model, asked),
+        compile_model(model, replace(asked, smallest=True)),
+    )
+    families = [
+        {node.header for node, _ in way.assembly.executed if "depthwise" in node.header}
+        for way in (default, smallest)
+    ]
+    assert families == [{"lt_depthwise_3x3.h"}, {"lt_depthwise_3x3.h", "lt_depthwise_mult1.h"}]
+    assert smallest.ram_bytes < default.ram_bytes
 
 
 def test_the_front_has_plans_that_keep_more_and_less() -> None:
@@ -308,6 +333,15 @@ def test_what_ends_it() -> None:
     )
 
 
+def test_bytes_of_the_file_are_not_said_to_be_others() -> None:
+    net = Maker("bytes")
+    x = net.conv(net.input((1, 20, 1, 2)), "conv", 3, (5, 1), 1, same=False)
+    data = write(in_bytes(net.described(net.mean(x, "mean")), Random(1)))
+    compiled = compile_model(parse(data, path="net"), Options(hop=1, name="net"))
+    assert b"#define NET_INPUT_0_TYPE uint8_t" in compiled.files["net.h"]
+    assert b"Input 0: " not in compiled.files["net.h"]
+
+
 def test_dense_layers_of_each_row_are_kept() -> None:
     """Of 40 rows, two are new: only their products, and those of the layer that reads the whole map."""
     net = Maker("dense rows")
@@ -339,10 +373,10 @@ def test_refusals() -> None:
     )
     assert "--keep applies only to sliding windows" in refused("ds-cnn-kws", keep=1)
     assert "--hop-axis applies only to sliding windows" in refused("ds-cnn-kws", hop_axis=1)
-    assert refused("ds-cnn-kws", hop=2, hop_axis=2) == (
-        "--hop-axis 2: the window slides along axis 1 of [1, 49, 10, 1], the first after the batch "
-        "that is longer than 1\n  remedy: export the network with height and width swapped, so that its "
-        "rows follow each other in time"
+    assert refused("ds-cnn-kws", hop=2, hop_axis=3) == (
+        "--hop-axis 3: the window slides along axis 1 of [1, 49, 10, 1], the first after the batch "
+        "that is longer than 1, or along the columns of a map, axis 2\n  remedy: export the network so "
+        "that time is along one of these"
     )
     compile_model(model_of("wake-word-window"), Options(hop=1, hop_axis=1))
     excluded: dict[str, dict[str, object]] = {

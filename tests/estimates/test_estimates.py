@@ -69,11 +69,16 @@ def test_estimates_are_near_the_program(name: str) -> None:
     assert found.tflm_bytes == compiled.tflm_bytes.ram
 
 
-@pytest.mark.parametrize(("name", "hop"), [("wake-word-window", 1), ("ds-cnn-kws", 2)])
-def test_windows_that_slide_are_estimated_as_they_are_compiled(name: str, hop: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "hop", "axis"),
+    [("wake-word-window", 1, None), ("ds-cnn-kws", 2, None), ("ds-cnn-kws", 2, 2)],
+)
+def test_windows_that_slide_are_estimated_as_they_are_compiled(
+    name: str, hop: int, axis: int | None
+) -> None:
     model = lowtide.load(f"zoo:{name}")
-    (needs,) = lowtide.estimate(model, hop=hop).needs.values()
-    compiled = compile_model(model, Options(hop=hop, simplify=False))
+    (needs,) = lowtide.estimate(model, hop=hop, hop_axis=axis).needs.values()
+    compiled = compile_model(model, Options(hop=hop, hop_axis=axis, simplify=False))
     assert needs.ram_bytes == pytest.approx(compiled.ram_bytes, rel=0.03)
     assert needs.instructions == pytest.approx(compiled.instructions_predicted, rel=0.05)
     with pytest.raises(UsageError, match="streamed in"):

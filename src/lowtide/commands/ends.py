@@ -22,13 +22,16 @@ def ends_notes(file: Graph, program: Graph) -> dict[tuple[str, int], str]:
     """What a caller must know of inputs and outputs that are not as in the file: by kind and index."""
     notes = {}
     for kind, old, new in (
-        ("INPUT", file.inputs, program.inputs),
+        ("INPUT", file.inputs, program.given),
         ("OUTPUT", file.outputs, program.outputs),
     ):
         for i, (was, now) in enumerate(zip(old, new, strict=True)):
             before, after = file.tensors[was].shape, program.tensors[now].shape
             said = []
-            if before != after and sorted(before) == sorted(after):
+            if now in program.turned:
+                shape = ", ".join(map(str, before))
+                said.append(f"its rows are the columns of the file's input, {{{shape}}}")
+            elif before != after and sorted(before) == sorted(after):
                 shape = ", ".join(map(str, before))
                 said.append(f"with its channels last; the file has them first, {{{shape}}}")
             if _is_byte(program, now, file):

@@ -97,6 +97,7 @@ def estimate(
     target: Target = ANY,
     simplify: bool = False,
     hop: int | None = None,
+    hop_axis: int | None = None,
     effort: float = 1.0,
 ) -> Estimate:
     """Estimate in milliseconds what a network needs as a program, in each of the input modes `inputs`
@@ -106,8 +107,8 @@ def estimate(
     takes it. With a `budget`, in bytes of arena and state, a mode ends early once it is known not to
     fit. `target` is the core to compile for; with `simplify`, constant channels are removed first,
     which takes longer than the rest. With a `hop`, the input is a window that moves on by so many rows
-    for each run, which are streamed in; instructions are those of a hop. `effort` is a factor of what
-    the search for the best order may do.
+    for each run, or, with a `hop_axis` of 2, columns, which are streamed in; instructions are those of a
+    hop. `effort` is a factor of what the search for the best order may do.
 
     Raises ModelError for a network that cannot be compiled, as `compile` does, and UsageError for an
     unknown mode.
@@ -129,7 +130,7 @@ def estimate(
         return found
     for mode in inputs:
         Options(input_mode=mode, hop=hop)  # raises for none of them
-    options = Options(simplify=simplify, target=target, hop=hop)
+    options = Options(simplify=simplify, target=target, hop=hop, hop_axis=hop_axis)
     ready = passed(model, options).graph
     order = best_order(ready, effort=effort)
     try:

@@ -152,9 +152,9 @@ class Options:
 
     With `simplify`, what is constant for all inputs is not computed: see `lowtide.passes.simplify`.
 
-    With a `hop`, the network's window moves on by so many rows of its input for each run, which takes
-    those alone, streamed; what stays the same is kept, of `keep` tensors at most beside the input: see
-    `lowtide.passes.hop`.
+    With a `hop`, the network's window moves on by so many rows of its input, or, with a `hop_axis` of 2,
+    columns, for each run, which takes those alone, streamed; what stays the same is kept, of `keep`
+    tensors at most beside the input: see `lowtide.passes.hop`.
 
     With `slices`, the program has NAME_invoke_some, which runs a part of it: about as many instructions
     as it is told, as predicted for `target`.
@@ -214,12 +214,12 @@ class Options:
         None,
         "--hop-axis",
         ROWS,
-        "With --hop: the input's time axis. Only the first axis after the batch that is "
-        "longer than 1 is possible; others are refused.",
+        "With --hop: the input's time axis. Rows run along it: along the first axis after "
+        "the batch that is longer than 1 (default), or, if N is 2, along an image's columns.",
         "count",
         "N",
         within=(1, inf),
-        plan="",
+        plan="hop_axis",
     )
     keep: int | None = _option(
         None,

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from lowtide.commands.compiling import Compiled
 from lowtide.commands.passing import passed
 from lowtide.commands.sequences import Inputs
+from lowtide.commands.turning import index_in_file, turned
 from lowtide.ir import DType, Piece, Tensor
 from lowtide.oracle.interpreters import Difference, Reference, first_difference
 from lowtide.oracle.samples import reference
@@ -89,7 +90,10 @@ def originals(
             for t, k in wanted.items()
             if k.origin is not None
         }
-        | {t: (sample[origin] ^ np.int8(-128)).view(np.uint8) for t, origin in bytes_of.items()}
+        | {
+            t: turned(graph, t, (sample[origin] ^ np.int8(-128)).view(np.uint8))
+            for t, origin in bytes_of.items()
+        }
         | constants
         for sample in found.samples
     )
@@ -102,7 +106,8 @@ def _bytes_given(compiled: Compiled) -> dict[int, int]:
     """Inputs of uint8 in place of the file's of int8: the program's tensor -> the file's."""
     if compiled.options.input_type == "file":
         return {}
-    plain = replace(compiled.options, input_type="file", simplify=False, hop=None, keep=None)
+    still = replace(compiled.options, hop=None, keep=None, hop_axis=None)
+    plain = replace(still, input_type="file", simplify=False)
     of_file = passed(compiled.model, plain).graph.inputs
     pairs = zip(compiled.graph.given, of_file, strict=True)
     return {new: old for new, old in pairs if compiled.simplified.kept[new].origin is None}
@@ -118,7 +123,8 @@ def in_file(compiled: Compiled, difference: Difference) -> Difference:
     kept = compiled.simplified.kept[difference.tensor]
     if kept.origin is None:
         return difference
-    index, channels = difference.index, kept.channels
+    index = index_in_file(compiled.graph, difference.tensor, difference.index)
+    channels = kept.channels
     if channels is not None and index >= 0:
         all_of = compiled.model.graph.tensors[kept.origin].shape[-1]
         index = index // len(channels) * all_of + channels[index % len(channels)]
@@ -151,7 +157,8 @@ def _rows(compiled: Compiled, tensor: int, whole: Array) -> Array:
     """Of a tensor those rows that a piece of it has."""
     piece = _piece(compiled, tensor)
     if piece is None:
-        return whole
+        return turned(compiled.graph, tensor, whole)
+    whole = turned(compiled.graph, piece.tensor, whole)
     whole = whole.reshape(compiled.graph.tensors[piece.tensor].shape)  # of a flat one in rows
     rows = compiled.graph.tensors[tensor].shape[piece.axis]
     first = (slice(None),) * piece.axis

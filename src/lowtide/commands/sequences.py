@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from lowtide.commands.compiling import Compiled
 from lowtide.commands.cutting import signature_of
 from lowtide.commands.datasets import load_arrays
+from lowtide.commands.turning import turned, turned_back
 from lowtide.errors import UsageError
-from lowtide.ir import Hop, Model, Tensor
+from lowtide.ir import Model, Tensor
 from lowtide.oracle.samples import sample_inputs
 
 # How many times in a row a network with state is run if nobody says: more often than a variable has
@@ -92,7 +93,7 @@ def inputs_of(compiled: Compiled, samples: int | None, default: int, seed: int) 
     tensors = compiled.graph.tensors
     kept = [(tensors[v.tensor], v.size) for v in compiled.assembly.variables]
     if compiled.graph.hop is not None:
-        return _windows(compiled.model, compiled.graph.hop, kept, samples, seed)
+        return _windows(compiled, kept, samples, seed)
     return inputs_for(compiled.model, kept, samples, default, seed)
 
 
@@ -126,7 +127,8 @@ def recorded(compiled: Compiled, path: Path) -> Inputs:
             f"{path} holds {found.dtype}, but the network takes {dtype}",
             f"give windows of {dtype}",
         )
-    rows = found.astype(dtype).reshape(len(found), hop.rows, -1)
+    each = [turned(compiled.graph, hop.window, window) for window in found.astype(dtype)]
+    rows = np.stack(each).reshape(len(found), hop.rows, -1)
     for number in range(1, len(rows)):
         differs = (rows[number, : -hop.new] != rows[number - 1, hop.new :]).any(axis=1)
         if differs.any():
@@ -151,21 +153,23 @@ def _names(kept: Sequence[tuple[Tensor, int]]) -> tuple[tuple[str, int], ...]:
 
 
 def _windows(
-    model: Model, hop: Hop, kept: Sequence[tuple[Tensor, int]], samples: int | None, seed: int
+    compiled: Compiled, kept: Sequence[tuple[Tensor, int]], samples: int | None, seed: int
 ) -> Inputs:
     """Windows of one long input, each `hop` further on: three times as many rows as a window has, by
     default, and after the reset the first ones again."""
+    graph, hop = compiled.graph, compiled.graph.hop
+    assert hop is not None
     count = samples or -(-_WINDOWS * hop.rows // hop.new)
     rows = hop.rows + count * hop.new
-    made = sample_inputs(model, -(-rows // hop.rows), seed)
-    stream = {t: np.concatenate([each[t].reshape(hop.rows, -1) for each in made]) for t in made[0]}
+    made = sample_inputs(compiled.model, -(-rows // hop.rows), seed)
+    ((given, like),) = made[0].items()
+    each = (turned(graph, hop.window, window[given]) for window in made)
+    stream = np.concatenate([window.reshape(hop.rows, -1) for window in each])
 
     def window(number: int) -> dict[int, NDArray[Any]]:
         first = number * hop.new
-        return {
-            t: whole[first : first + hop.rows].reshape(made[0][t].shape)
-            for t, whole in stream.items()
-        }
+        found = stream[first : first + hop.rows]
+        return {given: turned_back(graph, hop.window, found).reshape(like.shape)}
 
     again = min(count, _AGAIN)
     numbers = (*range(count + 1), *range(again))

@@ -183,6 +183,7 @@ class Graph:
 
     `initial` holds what the subgraphs that CALL_ONCE runs assign to named variables; None if one of
     them does anything else. `subgraphs` are those of the file that IF and WHILE run, by their number.
+    Of the tensors that are `turned`, axes 1 and 2 are the file's axes 2 and 1 (see `passes.hop`).
     """
 
     name: str
@@ -193,6 +194,7 @@ class Graph:
     initial: Mapping[str, bytes] | None = field(default_factory=dict, repr=False)
     subgraphs: Mapping[int, Graph] = field(default_factory=dict, repr=False)
     hop: Hop | None = None
+    turned: frozenset[int] = frozenset()
 
     @property
     def given(self) -> tuple[int, ...]:

@@ -144,8 +144,9 @@ class _Flipped:
                     self.tensors[tensor] = flipped(self.tensors[tensor])
         for op in self.graph.ops:
             self._add(op)
-        graph = with_ops(replace(self.graph, tensors=tuple(self.tensors)), self.ops)
-        return Simplified(graph, tuple(self.kept))
+        turned = {other for tensor, other in self.others.items() if tensor in self.graph.turned}
+        whole = replace(self.graph, tensors=tuple(self.tensors), turned=self.graph.turned | turned)
+        return Simplified(with_ops(whole, self.ops), tuple(self.kept))
 
     def _is_made_flipped(self, op: Op, tensor: int) -> bool:
         """Whether a tensor of the graph is flipped: not if the caller takes it."""

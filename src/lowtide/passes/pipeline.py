@@ -20,7 +20,7 @@ from lowtide.passes.carried import carry_rows
 from lowtide.passes.dilations import fold_dilations
 from lowtide.passes.ends import check_ends, own_ends
 from lowtide.passes.flipping import HasKernel, flip_bytes
-from lowtide.passes.hop import check_slides, slide
+from lowtide.passes.hop import check_slides, slide, turned
 from lowtide.passes.nibbles import unpack_weights
 from lowtide.passes.pads import fold_pads
 from lowtide.passes.rounding import round_once
@@ -97,6 +97,12 @@ def _slides(graph: Graph, asked: Asked, _: Answers) -> Simplified:
     return unchanged(graph if asked.hop is None else check_slides(graph))
 
 
+def _turned(graph: Graph, asked: Asked, _: Answers) -> Simplified:
+    if asked.hop is None or asked.hop_axis is None:
+        return unchanged(graph)
+    return changed(graph, turned(graph, asked.hop_axis))
+
+
 def _slid(graph: Graph, asked: Asked, _: Answers) -> Simplified:
     if asked.hop is None:
         return unchanged(graph)
@@ -134,6 +140,8 @@ _PASSES: Final[tuple[_Pass, ...]] = (
     # the operator that takes it.
     _simplified,
     _refolded,
+    # Columns that are time become rows, before it is asked which operators have kernels.
+    _turned,
     # As late as can be, as it is the storage of what is left: others need not know of flipped bytes.
     _flipped,
     # Last, so that the operators that are left are those whose rows are kept while the window moves on.

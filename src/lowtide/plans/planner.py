@@ -22,10 +22,11 @@ from lowtide.errors import InfeasibleError
 from lowtide.ir.macs import graph_macs
 from lowtide.place.variables import state_bytes, variables_of
 from lowtide.plans.candidates import Candidate, in_turn
+from lowtide.plans.copies import copied_bytes
 from lowtide.plans.cost import CostModel, load_model
 from lowtide.plans.placer import Placer, Point, Tell
 from lowtide.plans.refills import layer_by_layer
-from lowtide.plans.search import ladder
+from lowtide.plans.search import choices_of, ladder
 from lowtide.plans.space import Space, space_of, without_blocks, without_overlap, without_strips
 from lowtide.plans.worth import Costs, is_worth
 from lowtide.rows.prepare import Prepared
@@ -35,6 +36,9 @@ Unit = Literal["macs", "instructions"]
 
 WORTH_BLOCKS = 512
 """Bytes of arena that blocks must save by default: they take some 250 of stack, and 2 KB of flash."""
+
+FLASH_FOR_RAM = 8
+"""Bytes of flash for weights in a second layout that a byte of arena is worth by default."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,21 +194,29 @@ def default(plans: Plans) -> Point:
     """The plan of least RAM that computes nothing twice, without strips, as long as it is worth its
     instructions: no quicker one takes more RAM by less than 1 % for each 4 % of them.
 
-    Blocks are worth it only if they save clearly more arena than their kernels need stack.
+    Blocks are worth it only if they save clearly more arena than their kernels need stack, and weights
+    in a second layout only if that saves RAM enough.
     """
     known = plans.plain_candidates
     refused: set[tuple[Candidate, Point | None]] = set()
 
+    def beside(of: Candidate, point: Point | None) -> int:
+        """What counts beside the arena."""
+        found = plans.state + (WORTH_BLOCKS if of.path.blocks else 0)
+        if plans.ready.graph.hop is None:
+            return found
+        choices = choices_of(of.path, plans.ready) if point is None else point.choices
+        return found + copied_bytes(plans.ready, choices) // FLASH_FOR_RAM
+
     def ways() -> Iterator[tuple[Costs, Candidate, Point | None]]:
         """All plans; of those that are not placed the best that they can be."""
         for of in known:
-            beside = plans.state + (WORTH_BLOCKS if of.path.blocks else 0)
             if not of.is_placed:
-                yield Costs(of.peak + beside, of.cost - of.waits, of.waits), of, None
+                yield Costs(of.peak + beside(of, None), of.cost - of.waits, of.waits), of, None
                 continue
             for point in of.points:
-                waits = point.cost - point.instructions
-                yield Costs(point.arena_bytes + beside, point.instructions, waits), of, point
+                ram, waits = point.arena_bytes + beside(of, point), point.cost - point.instructions
+                yield Costs(ram, point.instructions, waits), of, point
 
     while True:
         every = list(ways())

@@ -155,19 +155,23 @@ def _padded(of: _Along) -> Flow | None:
     return None if any(sides[2 * of.at : 2 * of.at + 2]) else of.alone(of.at)
 
 
-_PAIRS: Final = (
+PAIRS: Final = (
     *("ADD", "SUB", "MUL", "DIV", "MINIMUM", "MAXIMUM", "SQUARED_DIFFERENCE", "PRELU"),
     *("FLOOR_DIV", "FLOOR_MOD"),
     *("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"),
 )
-_ONES: Final = (
+"""Operators of two tensors, element by element."""
+
+ONES: Final = (
     *(*BYTE_FUNCTIONS, "FLIP", "TABLE", "DEQUANTIZE"),
     *("RELU_N1_TO_1", "NEG", "SQUARE", "SQRT", "FLOOR", "CEIL", "ROUND"),
 )
+"""Operators of one tensor, element by element."""
+
 _FLOWS: Final[Mapping[str, Callable[[_Along], Flow | None]]] = {
     **dict.fromkeys(("CONV_2D", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D"), _window),
-    **dict.fromkeys(_PAIRS, _Along.same),
-    **dict.fromkeys(_ONES, _first),
+    **dict.fromkeys(PAIRS, _Along.same),
+    **dict.fromkeys(ONES, _first),
     "CONCATENATION": _joined,
     **dict.fromkeys(("RESHAPE", "SQUEEZE", "EXPAND_DIMS"), _renamed),
     "FULLY_CONNECTED": _dense,

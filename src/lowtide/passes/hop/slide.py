@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 import numpy as np
 
@@ -25,11 +24,9 @@ from lowtide.ir.window import Axis, Window
 from lowtide.passes.hop.cones import Cones, Rows, cones_of, rows_of
 from lowtide.passes.hop.flows import Flow
 from lowtide.passes.hop.keeping import ladder, usual
-from lowtide.passes.rewriting import next_buffer, readers_of, rewritten, with_ops
+from lowtide.passes.hop.rows import in_rows, strided
+from lowtide.passes.rewriting import next_buffer, readers_of, with_ops
 from lowtide.passes.simplify.result import Simplified, changed
-
-_ENDS: Final = (["QUANTIZE"], ["DEQUANTIZE"], ["FLIP"])
-"""What may be between a flat input and its RESHAPE: as it is in the file, or as callers ask for."""
 
 
 def slide(graph: Graph, hop: int, keep: int | None = None, time: int | None = None) -> Simplified:
@@ -40,15 +37,14 @@ def slide(graph: Graph, hop: int, keep: int | None = None, time: int | None = No
     window, or if axis `time` of the input is not that of its rows.
     """
     (given,) = graph.inputs
-    shaped, axis = _in_rows(graph)
+    shaped, axis = in_rows(graph)
     rows = shaped.tensors[given].shape[axis]
-    if time not in (None, axis):
+    if time is not None and time != (2 if graph.turned else axis):
         shape = list(shaped.tensors[given].shape)
         raise UsageError(
             f"--hop-axis {time}: the window slides along axis {axis} of {shape}, the first after the "
-            "batch that is longer than 1",
-            "export the network with height and width swapped, so that its rows follow each other "
-            "in time",
+            "batch that is longer than 1, or along the columns of a map, axis 2",
+            "export the network so that time is along one of these",
         )
     if hop >= rows:
         raise UsageError(
@@ -90,33 +86,6 @@ def check_slides(graph: Graph) -> Graph:
     return graph
 
 
-def _in_rows(graph: Graph) -> tuple[Graph, int]:
-    """The graph with a flat input in the rows that a RESHAPE gives it, and the axis of its rows: the
-    first behind the batch that is longer than 1."""
-    given = graph.tensors[graph.inputs[0]]
-    readers, chain = readers_of(graph), [given.id]
-    using = readers.get(given.id, [])
-    while [op.type for op in using] in _ENDS:
-        chain.append(using[0].outputs[0])
-        using = readers.get(chain[-1], [])
-    if len(given.shape) == 2 and given.shape[0] == 1 and [op.type for op in using] == ["RESHAPE"]:
-        made = graph.tensors[using[0].outputs[0]]
-        if len(made.shape) > 2 and made.shape[0] == 1 and not {made.id, *chain} & {*graph.outputs}:
-            tensors = list(graph.tensors)
-            for flat in chain[:-1]:
-                tensors[flat] = replace(tensors[flat], shape=made.shape)
-            tensors[chain[-1]] = replace(made, id=chain[-1])
-            given, read = tensors[given.id], {made.id: chain[-1]}
-            graph = rewritten(graph, gone={using[0].id}, read=read, tensors=tensors)
-    if len(given.shape) < 2 or given.shape[0] != 1:
-        raise ModelError(
-            f"--hop: the input's shape is {list(given.shape)}, but time must be the first axis after a "
-            "batch of 1",
-            "leave out --hop, or export the model with a batch of 1",
-        )
-    return graph, next((axis for axis, n in enumerate(given.shape) if n > 1), 1)
-
-
 def _nothing(graph: Graph, cones: Cones, hop: int) -> ModelError:
     """Why no rows are kept: the first operator behind which there are none."""
     for op in graph.ops:
@@ -125,6 +94,9 @@ def _nothing(graph: Graph, cones: Cones, hop: int) -> ModelError:
             continue
         what = f"--hop {hop}: nothing but the input can be kept"
         name = f"operator {op.id} ({op.label})"
+        if op.type == "TRANSPOSE" and inputs[0] in graph.turned:  # which is not the file's
+            readers = readers_of(graph).get(op.outputs[0], [])
+            name = _making(graph, readers[0]) if readers else "an output"
         if op.id not in cones.flows:
             return ModelError(f"{what}: {name} reads the whole window at once", "leave out --hop")
         made = cones.moving[op.outputs[0]]
@@ -140,6 +112,12 @@ def _nothing(graph: Graph, cones: Cones, hop: int) -> ModelError:
                 "leave out --hop, or give fewer rows",
             )
     return ModelError(f"--hop {hop}: nothing but the input can be kept", "leave out --hop")
+
+
+def _making(graph: Graph, op: Op) -> str:
+    """An operator by what it makes: of tensors, numbers are the file's."""
+    made = graph.tensors[op.outputs[0]]
+    return f"the {op.label} that makes tensor {made.id} ({made.name})"
 
 
 @dataclass(slots=True)
@@ -308,14 +286,7 @@ class _Sliding:
         taken = list(sliced(Operands(self.old, op)))
         rows = self.tensors[source].shape[flow.axis]
         taken[flow.axis] = range(0, rows, taken[flow.axis].step)
-        return self.strided(source, made, taken)
-
-    def strided(self, source: int, made: int, taken: Sequence[range]) -> Op:
-        """A STRIDED_SLICE."""
-        ends = [
-            self.constant([getattr(r, end) for r in taken]) for end in ("start", "stop", "step")
-        ]
-        return Op(-1, "STRIDED_SLICE", (source, *ends), (made,))
+        return strided(source, made, taken, self.constant)
 
     def take(self, tensor: int, rows: range) -> int:
         """The tensor that has these rows of `tensor`, and no others."""
@@ -340,7 +311,7 @@ class _Sliding:
         first = run.at + run.step * (rows.start - run.rows.start)
         taken = [range(n) for n in shape]
         taken[axis] = range(first, first + run.step * (len(rows) - 1) + 1, run.step)
-        self.ops.append(self.strided(run.tensor, made, taken))
+        self.ops.append(strided(run.tensor, made, taken, self.constant))
         return made
 
     def joined(self, tensor: int, rows: range) -> int:
@@ -365,7 +336,7 @@ class _Sliding:
         """Make an output of all rows of it."""
         source = self.whole(tensor)
         shape = self.tensors[source].shape
-        self.ops.append(self.strided(source, tensor, [range(n) for n in shape]))
+        self.ops.append(strided(source, tensor, [range(n) for n in shape], self.constant))
 
 
 def _padded(window: Window, axis: int, sides: tuple[int, int]) -> Window:

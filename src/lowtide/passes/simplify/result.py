@@ -5,7 +5,8 @@ and channel by channel. So every result says which tensor of the graph before ea
 and what is true of everything that it no longer computes.
 
 Tensors keep their ids, as in all passes; those that a pass adds come behind. A tensor may lose channels,
-which are elements of its last axis; any other change of what it holds makes a new tensor.
+which are elements of its last axis, or be turned (`Graph.turned`); any other change of what it holds
+makes a new tensor.
 """
 
 from __future__ import annotations
