@@ -1,0 +1,88 @@
+"""Prints real cycles of lowtide's programs, on the RTL of VexRiscv, beside those by the core's manual.
+
+    bench/run cycles                       the table
+    bench/run cycles --only cached         some groups of rows; --help lists them
+    bench/run cycles --waits 0             with flash of so many waits alone
+    bench/run cycles --store               also write the documents' figures, docs/figures/cycles.json
+    bench/run cycles --json                {"schema": "lowtide.bench.cycles/1", "rows": [...]}
+
+Exit code 1 if a row is missed: if outputs differ, or the manual is off by more than 5 %; 4 without
+Verilator or the package with the RTL, which nothing else here needs. `cached` takes some minutes;
+`min-resnet8` takes hours.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench.cycles.measured import measure_all, row_of
+from bench.cycles.rtl import build_rtl, find_rtl, rtl_tools
+from bench.cycles.variants import CACHED, GROUPS, MIN, WAITS
+from bench.shared.command import bench_parser, machine
+from bench.shared.stored import store_rows
+from bench.shared.tables import Row, print_report
+from bench.shared.work import note
+from lowtide.errors import MissingToolError, UsageError
+
+_WIDTH = 190
+_COLUMNS = (("on", 38), ("asked", 32), ("measured", 90), ("two inputs", 10))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure every row and print the table; the exit code."""
+    parser = bench_parser("bench/run cycles", "Cycles on the RTL of VexRiscv.", [*GROUPS])
+    parser.add_argument(
+        "--rtl",
+        type=Path,
+        metavar="FOLDER",
+        help="the folder `verilog` of that package, if this Python does not have it",
+    )
+    parser.add_argument("--waits", type=int, choices=WAITS, nargs="+", default=WAITS)
+    given = parser.parse_args(arguments)
+    if given.store and tuple(given.waits) != WAITS:
+        parser.error("--store needs all waits")
+    try:
+        rtl = find_rtl(given.rtl)
+    except (MissingToolError, UsageError) as error:
+        print(f"bench/run cycles: {error}", file=sys.stderr)
+        return error.exit_code
+    cases = {
+        name: [case for case in GROUPS[name] if case.waits in given.waits] for name in given.only
+    }
+    wanted = [case for of_group in cases.values() for case in of_group]
+    with TemporaryDirectory() as folder:
+        note("building the simulations")
+        used = {case.variant.name for case in wanted}
+        simulations = {
+            variant.name: build_rtl(variant, rtl, Path(folder))
+            for variant in (CACHED, MIN)
+            if variant.name in used
+        }
+        found = measure_all(wanted, simulations)
+    rows = {name: [row_of(found[case]) for case in of_group] for name, of_group in cases.items()}
+    every = [row for of_group in rows.values() for row in of_group]
+    if given.store:
+        store_rows("cycles", rows, rtl_tools())
+    _print(every, as_json=given.json)
+    return 1 if any(row.status == "MISSED" for row in every) else 0
+
+
+def _print(rows: Sequence[Row], *, as_json: bool) -> None:
+    if as_json:
+        document = {
+            "schema": "lowtide.bench.cycles/1",
+            "rows": [dataclasses.asdict(row) for row in rows],
+        }
+        print(json.dumps(document, indent=2))
+    else:
+        title = f"Cycles on the RTL of VexRiscv, measured now on this machine ({machine()})"
+        print_report(title, _WIDTH, _COLUMNS, rows, figures_right=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
