@@ -19,7 +19,14 @@ from lowtide.machines.finding import find_compiler
 from lowtide.machines.flash import XipCache
 from lowtide.machines.glue import Interface, join_samples, read_interface
 from lowtide.machines.parts import Board
-from lowtide.machines.profiled import Program, Unprofiled, plugin_for, read_profile, read_program
+from lowtide.machines.profiled import (
+    Program,
+    Unprofiled,
+    plugin_for,
+    plugin_version,
+    read_profile,
+    read_program,
+)
 from lowtide.machines.toolchain import BoardLayout, Executable, build_for_board
 
 _SOURCE: Final = Path(__file__).with_name("caches.c")
@@ -114,7 +121,8 @@ def behind_caches(linked: Linked, sample: Sequence[bytes]) -> tuple[int, int]:
     """Lines that the core's own caches miss in one inference, and that the XIP cache misses then."""
     folder, board = linked.folder, linked.variant.board
     compiler = find_compiler("host")
-    flags = ("-std=c99", "-D_POSIX_C_SOURCE=200809L", "-O2", "-fPIC", "-shared")
+    version = f"-DQEMU_PLUGIN_VERSION={plugin_version(find_emulator(board))}"
+    flags = ("-std=c99", "-D_POSIX_C_SOURCE=200809L", "-O2", "-fPIC", "-shared", version)
     plugin = folder / "caches.so"
     subprocess.run([*compiler, *flags, _SOURCE, "-o", plugin], check=True)
     call, caller = (linked.program.function(name) for name in ("call_invoke", "measure"))

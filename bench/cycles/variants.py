@@ -86,4 +86,7 @@ GROUPS: Final = {
     "min-resnet8": _cases(MIN, RESNET),
     "min-vww": _cases(MIN, VWW),
 }
-"""Groups of rows. The smallest core multiplies in software: a second of its cycles takes long."""
+"""Groups of rows."""
+
+QUICK: Final = ("cached", "min-kws")
+"""Those that do not take hours: the smallest core multiplies in software."""
