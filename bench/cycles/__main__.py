@@ -1,14 +1,13 @@
 """Prints real cycles of lowtide's programs, on the RTL of VexRiscv, beside those by the core's manual.
 
     bench/run cycles                       the table, but for what takes hours
-    bench/run cycles --only min-resnet8    some groups of rows; --help lists them
-    bench/run cycles --waits 0             with flash of so many waits alone
+    bench/run cycles --only min-kws-0      some groups of rows; --help lists them
     bench/run cycles --store               also write the documents' figures, docs/figures/cycles.json
     bench/run cycles --json                {"schema": "lowtide.bench.cycles/1", "rows": [...]}
 
 Exit code 1 if a row is missed: if outputs differ, or the manual is off by more than 5 %; 4 without
-Verilator or the package with the RTL, which nothing else here needs. `cached` and `min-kws` take some
-ten minutes; `min-resnet8` and `min-vww` take hours.
+Verilator or the package with the RTL, which nothing else here needs. `cached` and `min` take some
+ten minutes, `min-kws-0` and the like half an hour or more each.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from tempfile import TemporaryDirectory
 
 from bench.cycles.measured import measure_all, row_of
 from bench.cycles.rtl import build_rtl, find_rtl, rtl_tools
-from bench.cycles.variants import CACHED, GROUPS, MIN, QUICK, WAITS
+from bench.cycles.variants import CACHED, GROUPS, MIN, QUICK
 from bench.shared.command import bench_parser, machine
 from bench.shared.stored import store_rows
 from bench.shared.tables import Row, print_report
@@ -43,18 +42,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="the folder `verilog` of that package, if this Python does not have it",
     )
     parser.set_defaults(only=QUICK)
-    parser.add_argument("--waits", type=int, choices=WAITS, nargs="+", default=WAITS)
     given = parser.parse_args(arguments)
-    if given.store and tuple(given.waits) != WAITS:
-        parser.error("--store needs all waits")
     try:
         rtl = find_rtl(given.rtl)
     except (MissingToolError, UsageError) as error:
         print(f"bench/run cycles: {error}", file=sys.stderr)
         return error.exit_code
-    cases = {
-        name: [case for case in GROUPS[name] if case.waits in given.waits] for name in given.only
-    }
+    cases = {name: GROUPS[name] for name in given.only}
     wanted = [case for of_group in cases.values() for case in of_group]
     with TemporaryDirectory() as folder:
         note("building the simulations")
