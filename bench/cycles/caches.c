@@ -1,5 +1,5 @@
-/* A plugin for QEMU's translator: which accesses of a call pass a core's own caches, and which of these miss a
- * line in the cache of its flash.
+/* A plugin for QEMU's translator: which accesses of a call pass a core's own caches, and which of these
+ * miss a line in the cache of its flash.
  *
  * Arguments (numbers are hexadecimal; ranges are half-open):
  *     out=FILE             where to write
@@ -8,8 +8,9 @@
  *     flash=FROM-TO        memory that is read through `xip`
  *     xip=BYTES/WAYS/LINE
  *     icache=BYTES/WAYS/LINE, dcache=BYTES/WAYS/LINE
- *                          the core's own: of what it fetches, and of what it loads, in flash or elsewhere. Stores
- *                          write through, and bring no line in. Without one, each access is passed on as a word.
+ *                          the core's own: of what it fetches, and of what it loads, in flash or not.
+ *                          Stores write through, and bring no line in. Without one, each access is
+ *                          passed on as a word.
  *
  * Caches are empty when a call begins; the line of a set that was used longest ago is replaced.
  *
@@ -58,7 +59,8 @@ struct range {
     uint64_t from, to;
 };
 
-/* `lines` of each set, the one used last first; 0 is none, others are one higher. Without `sets` there is none. */
+/* `lines` of each set, the one used last first; 0 is none, others are one higher. Without `sets`, there
+ * is no such cache. */
 struct cache {
     uint64_t ways, line_bytes, sets;
     uint64_t *lines;
@@ -194,8 +196,9 @@ static bool read_range(const char *text, struct range *range)
 static bool read_cache(const char *text, struct cache *cache)
 {
     uint64_t bytes;
-    if (sscanf(text, "%" SCNx64 "/%" SCNx64 "/%" SCNx64, &bytes, &cache->ways, &cache->line_bytes) != 3 ||
-        cache->ways == 0 || cache->line_bytes == 0) {
+    uint64_t *const ways = &cache->ways, *const line_bytes = &cache->line_bytes;
+    if (sscanf(text, "%" SCNx64 "/%" SCNx64 "/%" SCNx64, &bytes, ways, line_bytes) != 3 || *ways == 0 ||
+        *line_bytes == 0) {
         return false;
     }
     cache->sets = bytes / cache->ways / cache->line_bytes;
@@ -205,29 +208,24 @@ static bool read_cache(const char *text, struct cache *cache)
 
 static bool read_argument(const char *argument)
 {
-    const char *const value = strchr(argument, '=');
-    const size_t length = value == NULL ? 0 : (size_t)(value - argument);
-    if (length == 0) {
-        return false;
-    }
-    if (strncmp(argument, "out", length) == 0) {
-        out_path = strdup(value + 1);
+    if (strncmp(argument, "out=", 4) == 0) {
+        out_path = strdup(argument + 4);
         return out_path != NULL;
     }
-    if (strncmp(argument, "caller", length) == 0 && length == strlen("caller")) {
-        return read_range(value + 1, &caller);
+    if (strncmp(argument, "caller=", 7) == 0) {
+        return read_range(argument + 7, &caller);
     }
-    if (strncmp(argument, "flash", length) == 0) {
-        return read_range(value + 1, &flash);
+    if (strncmp(argument, "flash=", 6) == 0) {
+        return read_range(argument + 6, &flash);
     }
-    if (strncmp(argument, "xip", length) == 0) {
-        return read_cache(value + 1, &xip);
+    if (strncmp(argument, "xip=", 4) == 0) {
+        return read_cache(argument + 4, &xip);
     }
-    if (strncmp(argument, "icache", length) == 0) {
-        return read_cache(value + 1, &own[FETCH]);
+    if (strncmp(argument, "icache=", 7) == 0) {
+        return read_cache(argument + 7, &own[FETCH]);
     }
-    if (strncmp(argument, "dcache", length) == 0) {
-        return read_cache(value + 1, &own[DATA]);
+    if (strncmp(argument, "dcache=", 7) == 0) {
+        return read_cache(argument + 7, &own[DATA]);
     }
     return sscanf(argument, "call=%" SCNx64, &call_at) == 1;
 }

@@ -109,9 +109,7 @@ def modelled(linked: Linked, sample: Sequence[bytes]) -> Modelled:
     if isinstance(counted, Unprofiled):
         raise ValueError(counted.why)
     manual = sum((part.cycles for part in counted.parts if part.cycles is not None), NOTHING)
-    if (
-        counted.flash is not None
-    ):  # all accesses reach it: lowtide's own plugin counts what they miss
+    if counted.flash is not None:  # all accesses reach it, so that the profile has what they miss
         return Modelled(manual, 0, sum(counted.flash.misses))
     refills, misses = behind_caches(linked, sample)
     return Modelled(manual, refills, misses)

@@ -2,20 +2,22 @@
  *
  *     simulated IMAGE FLASH RAM WAITS CACHE_BYTES WAYS LINE_BYTES MOST_CYCLES
  *
- * IMAGE is what flash holds, from its first address FLASH on; RAM is the first address of memory. The program's
- * files are those of the folder that it runs in, as for an emulator.
+ * IMAGE is what flash holds, from its first address FLASH on; RAM is the first address of RAM. The
+ * program's files are those of the folder that it runs in, as for an emulator.
  *
- *     core -+- instructions --+-- cache of 8-byte lines (XIP) -- flash, WAITS more cycles where a line is missing
+ *     core -+- instructions --+-- XIP cache -- flash, WAITS more cycles where a line is missing
  *           '- data ----------+-- RAM, no waits
  *                             '-- this computer, at the last four words of the address space
  *
- * Each bus has a way of its own to the cache and to RAM. Of every call that the program measures, it writes a line
+ * Each bus has a way of its own to the cache and to RAM. A missing line comes whole. Of every call that
+ * the program measures, it writes a line
  *     call CYCLES FETCHED FETCH_MISSES READ READ_MISSES RAM_READS RAM_WRITES
  * FETCHED and READ are accesses to flash, of a word or less; the cache is empty when a call begins.
  */
 #include "VVexRiscv.h"
 #include "verilated.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
@@ -24,6 +26,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -33,7 +36,15 @@ constexpr uint32_t RAM_BYTES = 1u << 17;
 constexpr uint32_t CYCLES_LOW = 0xFFFFFFF0u, CYCLES_HIGH = 0xFFFFFFF4u;
 constexpr uint32_t ARGUMENT = 0xFFFFFFF8u, OPERATION = 0xFFFFFFFCu;
 /* What it may ask for: operations of semihosting. */
-enum { SYS_OPEN = 1, SYS_CLOSE = 2, SYS_WRITE0 = 4, SYS_WRITE = 5, SYS_READ = 6, SYS_SEEK = 10, SYS_EXIT = 24 };
+enum {
+    SYS_OPEN = 1,
+    SYS_CLOSE = 2,
+    SYS_WRITE0 = 4,
+    SYS_WRITE = 5,
+    SYS_READ = 6,
+    SYS_SEEK = 10,
+    SYS_EXIT = 24
+};
 constexpr uint32_t EXIT_FINE = 0x20026u, OPEN_READ = 1u;
 
 [[noreturn]] void fail(const char *why, uint32_t value)
@@ -42,7 +53,7 @@ constexpr uint32_t EXIT_FINE = 0x20026u, OPEN_READ = 1u;
     std::exit(EXIT_FAILURE);
 }
 
-/* A cache as the emulator's plugin models it: the line of a set that was used longest ago is replaced. */
+/* A cache as the emulator's plugin models it: a set replaces the line that was used longest ago. */
 class Cache {
 public:
     Cache(uint32_t bytes, uint32_t ways, uint32_t line_bytes)
@@ -73,7 +84,7 @@ private:
 };
 
 struct Counts {
-    uint64_t cycles, fetched, fetch_misses, read, read_misses, ram_reads, ram_writes;
+    uint64_t fetched, fetch_misses, read, read_misses, ram_reads, ram_writes;
 };
 
 class Memory {
@@ -161,9 +172,12 @@ private:
             began_ = cycle;
             return;
         }
-        std::printf("call %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
-                    cycle - began_, counts_.fetched, counts_.fetch_misses, counts_.read, counts_.read_misses,
-                    counts_.ram_reads, counts_.ram_writes);
+        std::printf("call %" PRIu64, cycle - began_);
+        for (const uint64_t count : {counts_.fetched, counts_.fetch_misses, counts_.read,
+                                     counts_.read_misses, counts_.ram_reads, counts_.ram_writes}) {
+            std::printf(" %" PRIu64, count);
+        }
+        std::printf("\n");
         std::fflush(stdout);
     }
 
@@ -202,6 +216,9 @@ private:
         return files_[number - 1];
     }
 
+    /* What SYS_READ and SYS_WRITE answer, having transferred so many bytes. */
+    uint32_t left_over(size_t bytes) { return word(2) - static_cast<uint32_t>(bytes); }
+
     uint32_t host(uint32_t operation)
     {
         switch (operation) {
@@ -218,9 +235,9 @@ private:
             }
             return 0;
         case SYS_WRITE:
-            return word(2) - static_cast<uint32_t>(std::fwrite(data(word(1), word(2)), 1, word(2), file(word(0))));
+            return left_over(std::fwrite(data(word(1), word(2)), 1, word(2), file(word(0))));
         case SYS_READ:
-            return word(2) - static_cast<uint32_t>(std::fread(data(word(1), word(2)), 1, word(2), file(word(0))));
+            return left_over(std::fread(data(word(1), word(2)), 1, word(2), file(word(0))));
         case SYS_SEEK:
             return std::fseek(file(word(0)), static_cast<long>(word(1)), SEEK_SET) == 0 ? 0 : ~0u;
         case SYS_EXIT:
@@ -273,7 +290,8 @@ uint32_t number(const char *text)
 int main(int argc, char **argv)
 {
     if (argc != 9) {
-        std::fprintf(stderr, "usage: simulated IMAGE FLASH RAM WAITS CACHE_BYTES WAYS LINE_BYTES MOST_CYCLES\n");
+        std::fprintf(stderr, "usage: simulated IMAGE FLASH RAM WAITS CACHE_BYTES WAYS LINE_BYTES "
+                             "MOST_CYCLES\n");
         return 2;
     }
     const uint32_t flash_at = number(argv[2]);
@@ -292,6 +310,7 @@ int main(int argc, char **argv)
     }
     core.reset = 0;
     while (!memory.ended) {
+        /* Requests come from registers: that they are answered in their cycle does not change them. */
         core.iBusWishbone_ACK = 0;
         core.dBusWishbone_ACK = 0;
         if (core.dBusWishbone_CYC && core.dBusWishbone_STB) {

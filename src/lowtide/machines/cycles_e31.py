@@ -16,6 +16,7 @@ from lowtide.machines.executed import Count, Span
 
 _MISPREDICTED: Final = 3  # "Mispredicted control-flow instructions incur a three-cycle penalty."
 _DIVISION: Final = Span(2, 18, 33)  # "between a 2-cycle and 33-cycle result latency"
+_LATER: Final = Span(_DIVISION.least - 1, _DIVISION.usual - 1, _DIVISION.most - 1)
 _MULTIPLICATION: Final = 5  # "have a 5-cycle result latency"
 _LATENCY: Final[Mapping[str, int]] = {
     "lw": 2,  # "LW has a two-cycle result latency"
@@ -36,9 +37,7 @@ def sifive_e31(listing: Listing, counts: Mapping[int, Count]) -> dict[int, Span]
     for one in issued(listing, counts, _timing):
         costs[one.index] = Span.of(one.cycles) + _control(one.op, one.count)
         if one.op.name in DIVIDES:
-            costs[one.index] += Span(
-                _DIVISION.least - 1, _DIVISION.usual - 1, _DIVISION.most - 1
-            ) * (one.count.executed)
+            costs[one.index] += _LATER * one.count.executed
     return costs
 
 

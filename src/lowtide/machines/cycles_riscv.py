@@ -77,9 +77,7 @@ def issued(
     listing: Listing, counts: Mapping[int, Count], timing_of: Callable[[Decoded], Timing]
 ) -> Iterator[Issued]:
     """The executed instructions by their index; what jumps cost is not in it."""
-    ready: dict[
-        str, tuple[int, int]
-    ] = {}  # register or unit: (when it is there, index that took it)
+    ready: dict[str, tuple[int, int]] = {}  # register, unit: (when it is there, who took it)
     now = 0
     for index in sorted(counts):
         op, count = decode(listing.instructions[index]), counts[index]
