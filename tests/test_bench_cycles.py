@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,10 +16,13 @@ from bench.cycles.image import image
 from bench.cycles.measured import Measured, row_of
 from bench.cycles.rtl import Call, find_rtl, read_calls
 from bench.cycles.variants import CACHED, GROUPS, MIN, XIP, CacheShape, Case
+from bench.shared.outside import ROOT
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
 from lowtide.errors import MissingToolError, UsageError
 from lowtide.machines.executed import Span
+from lowtide.machines.finding import find_compiler
+from lowtide.machines.toolchain import WARNINGS
 from lowtide.oracle.samples import sample_inputs
 from lowtide.zoo.loading import load
 
@@ -118,6 +122,20 @@ def test_both_plugins_model_the_same_cache(tmp_path: Path) -> None:
     counted = modelled(linked, sample)
     assert behind_caches(linked, sample) == (0, counted.misses)
     assert counted.misses > 0
+
+
+def test_the_plugin_compiles_without_warnings() -> None:
+    done = subprocess.run(
+        [
+            *find_compiler("host"),
+            *("-std=c99", "-D_POSIX_C_SOURCE=200809L", "-fsyntax-only", *WARNINGS, "-Werror"),
+            ROOT / "bench" / "cycles" / "caches.c",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_what_a_core_caches_is_read_once(tmp_path: Path) -> None:
