@@ -113,7 +113,7 @@ def row_of(one: Measured) -> Row:
     }
     return Row(
         on=case.label,
-        asked="outputs equal, cycles within 5 %",
+        asked="outputs equal; cycles, lines within 5 %",
         measured=(
             f"{one.cycles[0]:,} cycles, by the manual {one.by_manual[0]:,} ({one.error:+.1%}); "
             f"{call.misses:,} lines missed, modelled {counted.misses:,} ({one.miss_error:+.1%}); "
