@@ -68,6 +68,7 @@ bench: $(STAMP) ## Measure everything, print it, store the figures of the docume
 	bench/run drawings --store
 	bench/run browser --store
 	bench/run sweep --store
+	-bench/run cycles --store
 
 .PHONY: mutants
 mutants: $(STAMP) ## Plant small faults in kernels and in Python, and see that tests find them (takes long)

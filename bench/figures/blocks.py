@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from textwrap import wrap
 
+from bench.figures.cycles import on_rtl
 from bench.figures.testing import counted, covered, planted
 from bench.shared.stored import measured, sourced
 from bench.shared.tables import Record
@@ -461,6 +462,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "arenas": _arenas,
     "layer-by-layer": _layer_by_layer,
     "predicted": _predicted,
+    "real-cycles": on_rtl,
     "readme-analyze": partial(_example, "readme-analyze", ("figure ", 4)),
     "readme-compile": partial(_example, "readme-compile", ("13 operators", 3)),
     "readme-run": partial(

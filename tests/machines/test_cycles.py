@@ -246,6 +246,51 @@ def test_predictions_on_an_e31(instruction: str, count: Count, cycles: Span) -> 
     assert _cost("sifive-e31", text, {0: count}) == cycles
 
 
+@pytest.mark.parametrize(
+    ("instructions", "cached", "smallest"),
+    [
+        (("add a0,a1,a2", "add a3,a4,a5"), 2, 2),
+        (("add a0,a1,a2", "add a3,a0,a5"), 2, 6),  # without bypasses, through the register file
+        (("slli a0,a1,0x2", "add a3,a0,a5"), 3, 7),  # the smallest shifts a bit a cycle
+        (("srai a0,a1,0x1f", "nop", "add a3,a0,a5"), 3, 36),
+        (("lb a0,0(a1)", "add a3,a0,a5"), 4, 6),
+        (("lb a0,0(a1)", "nop", "nop", "add a3,a0,a5"), 4, 6),
+        (("lb a0,0(a1)", "lb a2,1(a1)", "sb a4,0(a5)"), 3, 5),  # each second cycle, of the bus
+    ],
+)
+def test_waiting_for_results_on_a_vexriscv(
+    instructions: tuple[str, ...], cached: int, smallest: int
+) -> None:
+    text = _line(*(i.replace(" ", "\t", 1) for i in instructions))
+    assert _cost("vexriscv", text, _once(len(instructions))) == Span.of(cached)
+    assert _cost("vexriscv-min", text, _once(len(instructions))) == Span.of(smallest)
+
+
+@pytest.mark.parametrize(
+    ("instruction", "count", "cached", "smallest"),
+    [
+        ("bnez a0,40", Count(10, left=9), Span.of(10 + 9 * 3), Span.of(10 + 9 * 3)),
+        ("bnez a0,0", Count(10, left=9), Span.of(10 + 9 + 3), Span.of(10 + 9 * 3)),
+        ("j 40", Count(5, left=5), Span.of(5 + 5), Span.of(5 + 15)),
+        ("ret", Count(5, left=5), Span.of(5 + 15), Span.of(5 + 15)),
+        ("sll a0,a1,a2", Count(2), Span.of(2), Span(2, 16, 64)),
+    ],
+)
+def test_jumps_and_shifts_on_a_vexriscv(
+    instruction: str, count: Count, cached: Span, smallest: Span
+) -> None:
+    text = _line(instruction.replace(" ", "\t", 1))
+    assert _cost("vexriscv", text, {0: count}) == cached
+    assert _cost("vexriscv-min", text, {0: count}) == smallest
+
+
+def test_a_vexriscv_predicts_that_loops_go_on() -> None:
+    """Nine jumps back cost a cycle each, and the one that is not taken three."""
+    text = _line("mul\ta0,a1,a2", "add\ta3,a0,a4", "bnez\ta3,4")
+    counts = {0: Count(1), 4: Count(10, entered=9), 8: Count(10, left=9)}
+    assert _cost("vexriscv", text, counts) == Span.of(1 + (10 + 2) + (10 + 9 + 3))
+
+
 def test_every_manual_says_what_it_assumes() -> None:
     for name in MANUALS:
         manual = manual_of(name)

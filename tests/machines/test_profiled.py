@@ -103,7 +103,7 @@ def test_a_compiler_that_does_not_build_the_plugin(monkeypatch: pytest.MonkeyPat
 
 
 def test_an_emulator_that_refuses_the_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profiling, "_interface", lambda _: 99)
+    monkeypatch.setattr(profiling, "plugin_version", lambda _: 99)
     _runs_without("the emulator did not run the plugin: ")
 
 

@@ -15,6 +15,7 @@ from typing import Final
 
 from lowtide.machines.cycles_cortex import cortex_m0, cortex_m3, cortex_m4
 from lowtide.machines.cycles_e31 import sifive_e31
+from lowtide.machines.cycles_vexriscv import vexriscv, vexriscv_min
 from lowtide.machines.disassembly import Listing
 from lowtide.machines.executed import Count, Span
 
@@ -76,7 +77,28 @@ def _e31(_: int | None) -> Manual:
     return Manual("SiFive E31", "SiFive FE310 manual, E31 core", open_, sifive_e31)
 
 
+def _vexriscv(_: int | None) -> Manual:
+    open_ = ("results are waited for within straight runs of instructions only",)
+    return Manual("VexRiscv", "VexRiscv README and RTL, GenCoreDefault", open_, vexriscv)
+
+
+def _vexriscv_min(_: int | None) -> Manual:
+    open_ = (
+        "a shift by a register takes 1, 8 or 32 cycles",
+        "results are waited for within straight runs of instructions only",
+    )
+    title = "VexRiscv README and RTL, GenCoreDefault at its smallest"
+    return Manual("VexRiscv", title, open_, vexriscv_min)
+
+
 MANUALS: Final[Mapping[str, Callable[[int | None], Manual]]] = MappingProxyType(
-    {"cortex-m0": _m0, "cortex-m3": _m3, "cortex-m4": _m4, "sifive-e31": _e31}
+    {
+        "cortex-m0": _m0,
+        "cortex-m3": _m3,
+        "cortex-m4": _m4,
+        "sifive-e31": _e31,
+        "vexriscv": _vexriscv,
+        "vexriscv-min": _vexriscv_min,
+    }
 )
 """The manuals there are, by the name that a core of boards.toml gives."""

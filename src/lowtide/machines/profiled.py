@@ -133,7 +133,7 @@ def plugin_for(
     try:
         compiler = find_compiler("host")
         (folder / _SOURCE).write_bytes(source.read_bytes())
-        version = f"-DQEMU_PLUGIN_VERSION={_interface(emulator)}"
+        version = f"-DQEMU_PLUGIN_VERSION={plugin_version(emulator)}"
         objects, _ = compile_objects(
             [*compiler, *_FLAGS, version], [_SOURCE], folder, cached=cached
         )
@@ -184,7 +184,7 @@ def _span(span: range) -> str:
     return f"{span.start:x}-{span.stop:x}"
 
 
-def _interface(emulator: str) -> int:
+def plugin_version(emulator: str) -> int:
     """The version of the plugin interface that this emulator takes."""
     said = subprocess.run([emulator, "--version"], capture_output=True, text=True, check=False)
     found = re.search(r"version (\d+)", said.stdout)
