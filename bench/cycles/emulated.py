@@ -16,7 +16,7 @@ from lowtide.machines.emulate import Emulation, emulate, find_emulator
 from lowtide.machines.executed import NOTHING, Span
 from lowtide.machines.failures import ProgramError
 from lowtide.machines.finding import find_compiler
-from lowtide.machines.flash import XipCache
+from lowtide.machines.flash import Cache, Flash
 from lowtide.machines.glue import Interface, join_samples, read_interface
 from lowtide.machines.parts import Board
 from lowtide.machines.profiled import (
@@ -98,8 +98,9 @@ def link(compiled: Compiled, variant: Variant, folder: Path) -> Linked:
 def modelled(linked: Linked, sample: Sequence[bytes]) -> Modelled:
     """What is counted of one inference under QEMU. Raises ProgramError, MissingToolError, ValueError."""
     variant = linked.variant
-    described = XipCache(XIP.bytes, XIP.ways, XIP.line_bytes, 1, (1, 1), "this bench", "nothing")
-    board = replace(variant.board, xip=described if variant.own is None else None)
+    cache = Cache(XIP.bytes, XIP.ways, XIP.line_bytes)
+    described = Flash(cache, None, False, 1, (1, 1), "this bench", "nothing")
+    board = replace(variant.board, reads=described if variant.own is None else None)
     emulator = find_emulator(board)
     plugin = plugin_for(emulator, board, linked.program, linked.folder, cached=True)
     if isinstance(plugin, Unprofiled):
