@@ -47,6 +47,7 @@ from oracle_server import served
 from planted_nets import planted_network
 from random_nets import random_network
 from rare_nets import rare_network
+from seldom_nets import seldom_network
 from signal_nets import signal_network, spectrum_network
 from variable_nets import variable_network
 from wider_nets import wider_network
@@ -62,6 +63,7 @@ GENERATORS: dict[str, Callable[[int], bytes]] = {
     "spectrum": spectrum_network,
     "planted": planted_network,
     "rare": rare_network,
+    "seldom": seldom_network,
     "mutant": mutant,
 }
 """Generators of networks by number."""
