@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from lowtide.lower import CUSTOM
 from pairs.calls import (
     BLOCKS,
     IN_BLOCKS,
@@ -23,7 +24,7 @@ from pairs.calls import (
     types_by_name,
     types_with,
 )
-from pairs.features import NO, YES, Pair
+from pairs.features import NO, YES, Pair, families
 from pairs.universe import kernels, types_of, universe
 
 _Excludes = Callable[[Mapping[str, str]], bool]
@@ -46,8 +47,11 @@ class Rule:
         return frozenset(pair for pair in universe() if self.excludes(dict(pair)))
 
 
-_STATEFUL = ("framing", "lstm", "svdf")
+_CELLS = frozenset({"lstm", "svdf"})
 """Families all of whose operators keep state."""
+
+_CUSTOM = frozenset(family for family, of in families().items() if of.keys() <= CUSTOM.keys())
+"""Families of custom operators, which may keep state as far as a window that slides knows."""
 
 
 def _is(**wanted: str) -> _Excludes:
@@ -123,19 +127,18 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        "a network with state of its own streams already, and slides no window",
+        "a network with state, or with an operator that may have some, slides no window",
         "passes/hop/slide.py",
         "keeps state from one run to the next, so the",
         lambda of: (
-            of.get("hop") == YES
-            and (of.get("state") == YES or _is_stateful(of.get("family"), of.get("kernel")))
+            of.get("hop") == YES and (of.get("state") == YES or _are_all(of, _CELLS | _CUSTOM))
         ),
     ),
     Rule(
         "all operators of the family keep state",
         "ir/state.py",
-        "return unknown or op.type in _STATEFUL or writes_variables(op)",
-        lambda of: of.get("state") == NO and _is_stateful(of.get("family"), of.get("kernel")),
+        '_CELLS = ("LSTM", "RNN", "SVDF")',
+        lambda of: of.get("state") == NO and _are_all(of, _CELLS),
     ),
     Rule(
         "the family has no kernel for the type",
@@ -225,10 +228,12 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def _is_stateful(family: str | None, kernel: str | None) -> bool:
-    """Whether the family, or all families that may call the kernel, keep state."""
-    of = {family} if family is not None else families_of(stem_of(kernel)) if kernel else set()
-    return bool(of) and of <= {*_STATEFUL}
+def _are_all(of: Mapping[str, str], some: frozenset[str]) -> bool:
+    """Whether the pair has a family of these, or a kernel or type that no other family has."""
+    found = {of["family"]} if "family" in of else set()
+    found |= families_of(stem_of(of["kernel"])) if "kernel" in of else set()
+    found |= {f for f in families() if of["type"] in types_of(f)} if "type" in of else set()
+    return bool(found) and found <= some
 
 
 @cache

@@ -13,7 +13,7 @@ from functools import cache
 
 from pairs.universe import lowering_texts, named_in
 
-_IMAGES = "lt_images"
+IMAGES = "lt_images"
 """Called between, wherever the windows of a batch are asked for: see lower/images.py."""
 _PACKAGE = "lowtide.lower"
 
@@ -109,7 +109,7 @@ def named_by(family: str) -> frozenset[str]:
     found: set[str] = set()
     for module, name in _all_reached(family):
         if module == "images":
-            found.add(_IMAGES)
+            found.add(IMAGES)
         elif module != "nodes":  # which asks whether a kernel is that of images
             for text in _texts(_tops(module)[name]):
                 found |= named_in(text)
