@@ -13,7 +13,7 @@ from lowtide.emit.runtime import kernel_files
 from lowtide.machines.board import targets
 from lowtide.target import ANY, Target
 from pairs.features import families, variant
-from pairs.reached import IMAGES, named_by
+from pairs.reached import IMAGES, imported, named_by
 from pairs.universe import lowering_texts, named_in, types_of
 
 _ROW = re.compile(r"\bvoid (lt_\w+_(?:row|pair|eat))\(")
@@ -83,11 +83,22 @@ def types_with(stem: str) -> frozenset[str]:
 def has_lean_form(stem: str) -> bool:
     """Whether the file of its family of kernels, or that of blocks, makes nodes of several forms; that
     of images has those of the kernels that it calls."""
-    return stem == IMAGES or any(
-        stem in named_in(text) and ("forms=" in text or "by_pixels(" in text)
-        for module, text in lowering_texts().items()
-        if module.startswith("families.") or module == "block"
-    )
+    texts = lowering_texts()
+    makers = [
+        module
+        for module, text in texts.items()
+        if (module.startswith("families.") or module == "block")
+        and ("forms=" in text or "by_pixels(" in text)
+    ]
+    named = {name for module in makers for name in named_in(texts[module])}
+    for module in makers:  # whose least forms may be another family's
+        named |= {n for of in imported(module) & _families() for n in named_in(texts[of])}
+    return stem == IMAGES or stem in named
+
+
+def _families() -> set[str]:
+    """The files of families of kernels."""
+    return {module for module in lowering_texts() if module.startswith("families.")}
 
 
 @cache

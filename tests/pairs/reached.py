@@ -58,6 +58,11 @@ def _imports(module: str) -> dict[str, Place]:
     return found
 
 
+def imported(module: str) -> frozenset[str]:
+    """The modules of lowering that a module imports, or imports something of."""
+    return frozenset(of for of, _ in _imports(module).values())
+
+
 def _file(module: str) -> str:
     """The file of a module or of a package."""
     return module if module in lowering_texts() else f"{module}.__init__".lstrip(".")
