@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from textwrap import wrap
 
-from bench.figures.testing import counted, covered, planted
+from bench.figures.testing import counted, covered, met, planted
 from bench.shared.stored import measured, sourced
 from bench.shared.tables import Record
 
@@ -480,6 +480,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "tests": counted,
     "coverage": covered,
     "mutants": planted,
+    "pairs": met,
     "profile": partial(
         _example, "profile", ("Instructions, and", 0), ("one inference, counted", 2)
     ),
