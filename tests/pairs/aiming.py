@@ -49,13 +49,11 @@ class Aim:
         wants = {name: value for name, value in aimed if name not in OPERATOR}
         wants |= {"lean": YES} if ("lean", YES) in aimed else {}
         kernel = any(name == "kernel" for name, _ in aimed)
-        keeps = kernel and "core" not in wants and rng.random() < 0.8
-        if keeps and base.options.get("target", ANY.core) == ANY.core and not base.on:
-            wants["core"] = ANY.core
-        elif keeps:
+        keeps = kernel and "core" not in wants and rng.random() < 0.8  # kernels depend on it
+        if keeps:
             wants["core"] = base.options.get("target", ANY.core)
         drawn = self._with(base, wants)
-        return replace(drawn, on=base.on) if keeps and base.on else drawn
+        return replace(drawn, on=base.on) if keeps else drawn
 
     def _base(self, features: Iterable[Feature]) -> Draw:
         rng = self.rng
