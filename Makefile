@@ -53,6 +53,7 @@ bench: $(STAMP) ## Measure everything, print it, store the figures of the docume
 	bench/run tested --store
 	bench/run stack --store
 	-bench/run coverage --store
+	-bench/run pairs --store
 	bench/run examples --store
 	bench/run reorder --store
 	bench/run state --store

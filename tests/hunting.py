@@ -46,7 +46,9 @@ from odd_nets import odd_network
 from oracle_server import served
 from planted_nets import planted_network
 from random_nets import random_network
-from signal_nets import signal_network
+from rare_nets import rare_network
+from seldom_nets import seldom_network
+from signal_nets import signal_network, spectrum_network
 from variable_nets import variable_network
 from wider_nets import wider_network
 
@@ -58,7 +60,10 @@ GENERATORS: dict[str, Callable[[int], bytes]] = {
     "variables": variable_network,
     "wider": wider_network,
     "signal": signal_network,
+    "spectrum": spectrum_network,
     "planted": planted_network,
+    "rare": rare_network,
+    "seldom": seldom_network,
     "mutant": mutant,
 }
 """Generators of networks by number."""

@@ -37,7 +37,25 @@ def signal_network(seed: int) -> bytes:
     return net.build()
 
 
-def _features(net: Signals, rng: Random, spectrum: int, length: int) -> None:
+def spectrum_network(seed: int) -> bytes:
+    """The same of those operators that remember nothing: the spectrum of a single frame, in bands."""
+    rng, net = Random(seed), Signals()
+    size = rng.choice((12, 16, 30, 48))
+    x = net.input((1, size))
+    if rng.random() < 0.7:
+        weights = net.const([rng.randint(0, 4096) for _ in range(size)])
+        (x,) = net.signal("Window", [x, weights], (net.tensors[x].shape, "INT16"), shift=12)
+    length = next(n for n in (16, 32, 48) if n >= size)
+    x = net.rfft(x, length)
+    if rng.random() < 0.5:
+        net.irfft(x, length)
+    _features(net, rng, x, length, remember=False)
+    return net.build()
+
+
+def _features(
+    net: Signals, rng: Random, spectrum: int, length: int, *, remember: bool = True
+) -> None:
     flat = net.tensor((length + 2,), "INT16")
     shape = net.const([length + 2], "INT32")
     net.view(spectrum, shape, flat)
@@ -55,11 +73,11 @@ def _features(net: Signals, rng: Random, spectrum: int, length: int) -> None:
     made = ((channels,), "UINT64")
     (x,) = net.signal("FilterBank", [x, *tables], made, num_channels=channels)
     (x,) = net.signal("FilterBankSquareRoot", [x, bits], ((channels,), "UINT32"))
-    clean = net.subtraction(x, clamping=rng.random() < 0.5)
-    if rng.random() < 0.6:
+    clean = net.subtraction(x, clamping=rng.random() < 0.5) if remember else x
+    if remember and rng.random() < 0.6:
         inputs = [clean, clean + 1, net.const(audio.gains())]
         (clean,) = net.signal("PCAN", inputs, ((channels,), "UINT32"), snr_shift=6)
     options = {"input_correction_bits": rng.randint(0, 3), "output_scale": 64}
     (x,) = net.signal("FilterBankLog", [clean], ((channels,), "INT16"), **options)
-    if rng.random() < 0.6:
+    if remember and rng.random() < 0.6:
         net.stacker(x, rng.randint(0, 2), 0, 1)

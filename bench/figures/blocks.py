@@ -11,6 +11,7 @@ from textwrap import wrap
 
 from bench.figures.cycles import on_rtl
 from bench.figures.testing import counted, covered, planted
+from bench.figures.testing import counted, covered, met, planted
 from bench.shared.stored import measured, sourced
 from bench.shared.tables import Record
 
@@ -506,6 +507,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "tests": counted,
     "coverage": covered,
     "mutants": planted,
+    "pairs": met,
     "profile": partial(
         _example, "profile", ("Instructions, and", 0), ("one inference, counted", 2)
     ),

@@ -1,4 +1,5 @@
-"""The blocks of docs/how-tested.md: how many tests there are, what cases reach, what mutants show."""
+"""The blocks of docs/how-tested.md: how many tests there are, what cases reach, what mutants show, which
+features have met."""
 
 from __future__ import annotations
 
@@ -98,3 +99,44 @@ def planted() -> str:
         share = f"{100 * r['killed'] / faults:.1f} %"
         lines.append((_PARTS[str(r["part"])], *(f"{n}" for n in counts), share))
     return sourced(columns, lines, *groups)
+
+
+_FEATURES = {
+    "family": "family of operators",
+    "type": "type of its activations",
+    "kernel": "kernel, in a variant for a core",
+    "lean": "whether it runs in less scratch memory",
+    "core": "core that the program is for",
+    "input": "input: in the arena, constant or streamed",
+    "output": "output: in the arena or streamed",
+    "unit": "schedule of rows or of whole operators",
+    "strips": "whether there are strips",
+    "blocks": "whether there are blocks",
+    "slices": "whether it runs in slices",
+    "hop": "whether its window slides",
+    "simplify": "simplification: off, finds nothing, removes channels",
+    "state": "whether it has state",
+    "layout": "layout of input and output",
+    "alignment": "alignment of the arena",
+}
+"""What each feature is."""
+
+
+def met() -> str:
+    """Pairs of features that have met."""
+    features, every = measured("pairs", "features"), measured("pairs", "all")
+    lines: list[tuple[str, ...]] = [
+        (
+            _FEATURES[str(r["feature"])],
+            f"{r['values']}",
+            f"{r['possible']:,}",
+            f"{r['met']:,}",
+            f"{r['possible'] - r['met']:,}",
+        )
+        for r in features.records
+    ]
+    r = every.record()
+    left = r["possible"] - r["met"]
+    lines.append(("all", "", f"{r['possible']:,}", f"{r['met']:,}", f"{left:,}"))
+    columns = ("feature", "values:", "possible pairs with others:", "met:", "not yet:")
+    return sourced(columns, lines, features, every)

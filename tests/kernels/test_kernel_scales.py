@@ -12,8 +12,6 @@ import pytest
 from conv_models import RELU6, Layer, Models
 from test_kernel_batch_matmul import matmul
 from test_kernel_concat import concat
-from test_kernel_lstm import lstm
-from test_kernel_svdf import svdf
 from test_kernel_transpose_conv import transpose_conv
 
 from lowtide.errors import ModelError
@@ -21,6 +19,7 @@ from lowtide.ir import Graph
 from lowtide.lower import has_kernel, lower_op
 from lowtide.passes.flipping import flip_bytes
 from lowtide.tflite.read import parse
+from recurrent import lstm, svdf
 from schema_models import Net
 
 

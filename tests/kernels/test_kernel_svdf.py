@@ -4,45 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
 from harness import differences
 
 from assembled import refusal
+from recurrent import svdf
 from schema_models import Net
-
-
-def svdf(
-    net: Net,
-    source: int,
-    units: int,
-    rank: int,
-    memory: int,
-    kind: Any,
-    *,
-    calls: int = 1,
-    state_scale: float = 0.05,
-    state_zero: int = 0,
-    output: tuple[float, int] = (0.02, -9),
-) -> None:
-    """`calls` operators that share one state: each goes on where the one before stopped."""
-    rng = np.random.default_rng(len(net.tensors))
-    batches, inputs = net.tensors[source].shape
-    filters = units * rank
-    times = np.iinfo(kind).max // 4
-    feature_scale, time_scale = (0.0005, 0.02) if kind is np.int8 else (0.01, 1.3e-6)
-    constants = [
-        net.const(rng.integers(-127, 128, (filters, inputs)), np.int8, quant=(feature_scale, 0)),
-        net.const(rng.integers(-times, times, (filters, memory)), kind, quant=(time_scale, 0)),
-        net.const(rng.integers(-999, 999, units), quant=(state_scale * time_scale, 0)),
-    ]
-    shape = (batches, memory * filters)
-    state = net.tensor(shape, kind, quant=(state_scale, state_zero), variable=True)
-    options = schema.SVDFOptionsT(rank=rank)
-    for _ in range(calls):
-        operands = [source, *constants, state]
-        net.op("SVDF", operands, (batches, units), options=options, quant=output)
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.int16])

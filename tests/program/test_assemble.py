@@ -10,14 +10,17 @@ import pytest
 from assembled import assemble
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
 from lowtide.modes import InputMode, OutputMode
+from lowtide.passes import show_signal_state
 from lowtide.place import ALLOCATORS
 from lowtide.program.assemble import Assembly
 from lowtide.program.tables import ExchangeEntry, KernelEntry, MoveEntry
 from lowtide.program.turns import Turn, expand
 from lowtide.prove.proof import ProofError
 from lowtide.rows.bases import ARENA, CONSTANTS, FIRST_INPUT
+from lowtide.tflite.read import parse
 from networks import NETWORKS, contents, graph_of, order_of, row_program
 from proving import proved
+from signal_nets import signal_network
 
 _FLOAT = {"tflm_mnist_lstm"}  # refused; see the tests of the command line
 COMPILED = [name for name in NETWORKS if name not in _FLOAT]
@@ -317,3 +320,17 @@ def test_variables_keep_memory_of_their_own(dtype: DType, zero: int, fill: int, 
     assert assembly.state_bytes == second.offset + second.size
     assert assembly.arena_bytes == assembly.placement.arena_bytes
     proved(assembly)
+
+
+@pytest.mark.parametrize("allocator", ALLOCATORS)
+def test_elements_of_eight_bytes_are_aligned_to_eight(allocator: str) -> None:
+    """Whatever alignment is asked for: C does not allow such an element at a multiple of four."""
+    for seed in range(12):
+        graph = show_signal_state(parse(signal_network(seed)).graph)
+        made = assemble(graph, range(len(graph.ops)), allocator=allocator, align=4)
+        tensors = made.program_graph.tensors
+        wide = [
+            r for r in made.rows if r.tensor < len(tensors) and tensors[r.tensor].dtype.bits == 64
+        ]
+        assert all(rows.offset % 8 == 0 for rows in wide)
+        assert made.align == (8 if wide else 4)

@@ -72,7 +72,10 @@ def tensor_layout(
     preserve_input: bool,
     align: int,
 ) -> TensorLayout:
-    """Place tensors, the lifetimes of their views joined, and each operator's scratch memory."""
+    """Place tensors, the lifetimes of their views joined, and each operator's scratch memory.
+
+    They lie at multiples of `align` bytes, or of their largest element.
+    """
     end = len(order) + 1
     spans: dict[int, tuple[int, int]] = {}
     for tensor, life in lifetimes(graph, order).items():
@@ -87,6 +90,7 @@ def tensor_layout(
         for tensor, (start, stop) in sorted(spans.items())
         if in_arena(graph.tensors[tensor]) and tensor not in outside
     ]
+    widths = [graph.tensors[item.id].dtype.bits // 8 for item in items]
     scratch: dict[int, int] = {}
     for node, slot in zip(nodes, slots, strict=True):
         scratch[slot] = max(scratch.get(slot, 0), node.scratch)
@@ -96,7 +100,7 @@ def tensor_layout(
         if size
     ]
     return TensorLayout(
-        ALLOCATORS[allocator](Problem(tuple(items), align)),
+        ALLOCATORS[allocator](Problem(tuple(items), max([align, *widths]))),
         tuple(slots),
         tuple(len(graph.tensors) + slot for slot in slots),
     )

@@ -1,0 +1,1 @@
+"""Which pairs of features have met in programs whose bytes are right."""

@@ -1,0 +1,69 @@
+"""Draws towards pairs that have not met; prints a JSON document of what has. See bench/pairs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+from pairs.aiming import Aim
+from pairs.drawing import draw_of
+from pairs.features import NAMES, Pair
+from pairs.impossible import RULES, impossible, possible
+from pairs.meeting import Met, meet
+from pairs.universe import values
+
+
+def main() -> int:
+    """Try the known draws, then others; 1 for a find, or if a pair met that a rule excludes."""
+    parser = argparse.ArgumentParser(description="Draw towards pairs that have not met.")
+    parser.add_argument("--seconds", type=float, default=600, help="how long to draw")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--known", type=Path, help="draws that come first, a line each")
+    args = parser.parse_args()
+    lines = [] if args.known is None else args.known.read_text("utf-8").splitlines()
+    met = meet([draw_of(line) for line in lines], Aim(Random(args.seed)), args.seconds, args.jobs)
+    print(json.dumps(_document(met)))
+    return int(bool(met.finds or met.wrong_rules))
+
+
+def _document(met: Met) -> dict[str, object]:
+    excluded = Counter(id(rule) for rule in impossible().values())
+    names: Counter[str] = Counter(name for pair in possible() for name, _ in pair)
+    missing: Counter[str] = Counter(name for pair in met.missing for name, _ in pair)
+    return {
+        "possible": len(possible()),
+        "met": len(possible()) - len(met.missing),
+        "tried": dict(met.counts),
+        "features": [
+            {
+                "feature": name,
+                "values": len(values()[name]),
+                "possible": names[name],
+                "met": names[name] - missing[name],
+            }
+            for name in NAMES
+        ],
+        "missing": sorted(map(_text, met.missing)),
+        "impossible": [
+            {"reason": rule.reason, "where": rule.where, "pairs": excluded[id(rule)]}
+            for rule in RULES
+        ],
+        "wrong_rules": sorted(map(_text, met.wrong_rules)),
+        "finds": [{"kind": f.kind, "said": f.said, "draw": f.draw.line} for f in met.finds],
+        "draws": [draw.line for draw in met.needed()],
+    }
+
+
+def _text(pair: Pair) -> str:
+    """ "kernel lt_move + hop yes"."""
+    return " + ".join(f"{name} {value}" for name, value in pair)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
