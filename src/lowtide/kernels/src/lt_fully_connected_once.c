@@ -7,9 +7,9 @@
 /* Output c of the sum of its products. */
 static int32_t output(const lt_fully_connected_once *p, int32_t c, int64_t sum)
 {
-    const float *scale = p->scale + 3 * c;
+    const float *scale = p->scale + (3 * c);
     sum += p->bias[c];
-    if (p->narrow) {
+    if (p->narrow != 0U) {
         sum = (int32_t)(uint32_t)sum;
     }
     double y = (double)sum * ((double)scale[0] + (double)scale[1] + (double)scale[2]);
