@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from textwrap import wrap
 
-from bench.figures.testing import counted, covered, planted
+from bench.figures.testing import counted, covered, deviating, planted
 from bench.shared.stored import measured, sourced
 from bench.shared.tables import Record
 
@@ -478,6 +478,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
         ("flash in all", 2),
     ),
     "tests": counted,
+    "misra": deviating,
     "coverage": covered,
     "mutants": planted,
     "profile": partial(

@@ -98,3 +98,22 @@ def planted() -> str:
         share = f"{100 * r['killed'] / faults:.1f} %"
         lines.append((_PARTS[str(r["part"])], *(f"{n}" for n in counts), share))
     return sourced(columns, lines, *groups)
+
+
+def deviating() -> str:
+    """Deviations from MISRA C:2012 in bundles: what cppcheck finds, and what their lists leave."""
+    group = measured("misra", "bundles")
+    columns = (
+        *("network", "core", "findings before:", "findings:", "entries of the list:"),
+        "found beside the list:",
+    )
+    lines = [
+        (
+            f"`zoo:{r['network']}`",
+            str(r["core"]),
+            f"{r['before']:,}" if "before" in r else "",
+            *(f"{r[count]:,}" for count in ("found", "listed", "left")),
+        )
+        for r in group.records
+    ]
+    return sourced(columns, lines, group)

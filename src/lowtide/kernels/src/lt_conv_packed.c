@@ -52,7 +52,7 @@ static inline int32_t low_byte(const int32_t *weights, int32_t i)
         LT_NOW(raw0);                                           \
         low0 += (uint32_t)(x * w);                              \
         LT_NOW(low0);                                           \
-        if (two) {                                              \
+        if (two != 0) {                                         \
             x = x1[k];                                          \
             raw1 += (uint32_t)(x * h);                          \
             LT_NOW(raw1);                                       \

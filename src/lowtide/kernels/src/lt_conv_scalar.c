@@ -85,25 +85,25 @@ typedef struct {
 } four;
 
 /* Where sums go. */
-#define FINISH(of, i, a, b, c, d) \
-    do {                          \
-        of->sums[i] = a;          \
-        of->sums[i + 1] = b;      \
-        of->sums[i + 2] = c;      \
-        of->sums[i + 3] = d;      \
+#define FINISH(of, i, a, b, c, d)   \
+    do {                            \
+        (of)->sums[i] = (a);        \
+        (of)->sums[(i) + 1] = (b);  \
+        (of)->sums[(i) + 2] = (c);  \
+        (of)->sums[(i) + 3] = (d);  \
     } while (0)
 
 /* What follows is apart, so that its loops have all registers. */
 #ifdef __arm__
 
 /* The product of a byte of either pixel. */
-#define BOTH(w, s, t)            \
-    do {                         \
-        int32_t w_ = w;          \
-        s += (uint32_t)(x * w_); \
-        LT_NOW(s);               \
-        t += (uint32_t)(y * w_); \
-        LT_NOW(t);               \
+#define BOTH(w, s, t)              \
+    do {                           \
+        int32_t w_ = w;            \
+        (s) += (uint32_t)(x * w_); \
+        LT_NOW(s);                 \
+        (t) += (uint32_t)(y * w_); \
+        LT_NOW(t);                 \
     } while (0)
 
 /* Byte i of either pixel with four channels. */
@@ -144,8 +144,8 @@ LT_APART static void add_two(four *of)
     do {                                                                  \
         int32_t w0 = (w)[c], w1 = (w)[4 + (c)];                           \
         uint32_t both = (first * (uint32_t)w0) + (second * (uint32_t)w1); \
-        s += both;                                                        \
-        t += (uint32_t)((int32_t)(both + 0x7FFFU) >> 16);                 \
+        (s) += both;                                                      \
+        (t) += (uint32_t)((int32_t)(both + 0x7FFFU) >> 16);               \
     } while (0)
 
 /* Two bytes of either pixel, from the i-th on, with four channels. */
@@ -167,8 +167,8 @@ LT_APART static void add_two(four *of)
 #define LAST(c, s, t)                     \
     do {                                  \
         int32_t w0 = weights[c];          \
-        s += PIXELS(0) * (uint32_t)w0;    \
-        t += (uint32_t)(*x1 * w0);        \
+        (s) += PIXELS(0) * (uint32_t)w0;  \
+        (t) += (uint32_t)(*x1 * w0);      \
     } while (0)
 
 LT_APART static void add_two(four *of)

@@ -202,6 +202,11 @@ static void sum(lt_3x3_piece *of, int32_t stride)
             last = (int8_t *)(at + WORDS) + order[i];
             value = (int8_t)lt_clamp(found, INT8_MIN, INT8_MAX);
         }
+#ifdef __GNUC__
+        if (last == NULL) {
+            __builtin_unreachable(); /* n is 1 or more */
+        }
+#endif
         *last = value;
     }
 }

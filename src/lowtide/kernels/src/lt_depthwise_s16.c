@@ -16,7 +16,7 @@ static int64_t window(const lt_depthwise_s16 *p, const void *const *rows, int32_
         int32_t column = first;
         for (int32_t kx = 0; kx < p->kernel_w; kx++) {
             if ((row != NULL) && (column >= 0) && (column < p->in_w)) {
-                sum += row[(column * p->in_c) + in] * *weight;
+                sum += (int32_t)(row[(column * p->in_c) + in] * *weight);
             }
             weight += p->in_c * p->filters;
             column += p->dilation_w;

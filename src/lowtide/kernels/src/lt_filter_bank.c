@@ -125,6 +125,11 @@ LT_SHARED void lt_pcan_row(const void *params, const lt_step *step)
 /* 2^16 * log2(x), of x above 0. */
 static uint32_t log_2(const uint16_t *logarithms, uint32_t x)
 {
+#ifdef __GNUC__
+    if (x == 0U) {
+        __builtin_unreachable(); /* for analysers; no instruction */
+    }
+#endif
     uint32_t whole = lt_bits(x) - 1;
     uint32_t part = x - (UINT32_C(1) << whole);
     part = (whole < 16) ? (part << (16 - whole)) : (part >> (whole - 16));

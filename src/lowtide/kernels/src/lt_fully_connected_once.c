@@ -25,7 +25,7 @@ LT_SHARED void lt_fully_connected_once_s8_row(const void *params, const lt_step 
     for (int32_t c = 0; c < p->out_c; c++) {
         int64_t sum = 0;
         for (int32_t i = 0; i < p->depth; i++) {
-            sum += in[i] * *weights++;
+            sum += (int32_t)(in[i] * *weights++);
         }
         *out++ = (int8_t)output(p, c, sum);
     }
@@ -41,7 +41,7 @@ LT_SHARED void lt_fully_connected_once_s16_row(const void *params, const lt_step
     for (int32_t c = 0; c < p->out_c; c++) {
         int64_t sum = 0;
         for (int32_t i = 0; i < p->depth; i++) {
-            sum += in[i] * *weights++;
+            sum += (int32_t)(in[i] * *weights++);
         }
         *out++ = (int16_t)output(p, c, sum);
     }

@@ -24,7 +24,7 @@ static int32_t scale_sum(const lt_lstm_s16 *p, int64_t x, int32_t k)
 static int64_t dot(int64_t sum, const int8_t *a, const int16_t *b, int32_t n)
 {
     for (int32_t i = 0; i < n; i++) {
-        sum += a[i] * b[i];
+        sum += (int32_t)(a[i] * b[i]);
     }
     return sum;
 }

@@ -31,6 +31,7 @@ LT_SHARED void lt_resize_bilinear_u8_row(const void *params, const lt_step *step
             sum += weighted(below[left + c] ^ p->in_flip, lower, rest);
             sum += weighted(above[right + c] ^ p->in_flip, upper, weight);
             sum += weighted(below[right + c] ^ p->in_flip, lower, weight);
+            /* NOLINTNEXTLINE(bugprone-incorrect-roundings): as the reference rounds */
             out[c] = (uint8_t)(sum + 0.5f) ^ p->out_flip;
         }
     }
