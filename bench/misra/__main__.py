@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -43,7 +44,8 @@ def main() -> int:
     if not args.runtime:
         for cached in (idioms, runtime_lines, digests):
             cached.cache_clear()
-        records = [_bundle(*of, args.before) for of in BUNDLES]
+        with ThreadPoolExecutor(4) as pool:
+            records = list(pool.map(lambda of: _bundle(*of, args.before), BUNDLES))
         for record in records:
             print("  ".join(f"{key} {value}" for key, value in record.items()))
         wrong |= any(record["left"] for record in records)
@@ -75,8 +77,10 @@ def _bundle(network: str, core: str, before: Path | None) -> dict[str, str | int
     with TemporaryDirectory() as place:
         folder = Path(place)
         program.write(folder)
-        found = in_bundle(folder, core, listed=False)
-        left = in_bundle(folder, core, listed=True)
+        kept = folder / "kept"
+        kept.mkdir()
+        found = in_bundle(folder, core, listed=False, kept=kept)
+        left = in_bundle(folder, core, listed=True, kept=kept)
         for finding in sorted(left):
             print(f"not listed: {finding.id}: {finding.file}:{finding.line}")
         lines = (folder / DEVIATIONS).read_text("utf-8").splitlines()
