@@ -52,6 +52,7 @@ hunt: $(STAMP) ## Hunt for wrong bytes with fresh random networks and kernel cas
 bench: $(STAMP) ## Measure everything, print it, store the figures of the documents (takes long)
 	bench/run tested --store
 	bench/run stack --store
+	bench/run misra --store
 	-bench/run coverage --store
 	-bench/run pairs --store
 	bench/run examples --store

@@ -45,6 +45,8 @@ need picolibc-riscv64-unknown-elf \
     sh -c 'echo "#include <stdio.h>" | riscv64-unknown-elf-gcc --specs=picolibc.specs -E -'
 need gcc-xtensa-lx106 command -v xtensa-lx106-elf-gcc
 need valgrind command -v valgrind
+need cppcheck command -v cppcheck
+need clang-tidy command -v clang-tidy
 need qemu-system-arm command -v qemu-system-arm
 need qemu-system-misc command -v qemu-system-riscv32
 need chromium command -v chromium

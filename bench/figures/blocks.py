@@ -10,8 +10,7 @@ from functools import partial
 from textwrap import wrap
 
 from bench.figures.cycles import on_rtl
-from bench.figures.testing import counted, covered, planted
-from bench.figures.testing import counted, covered, met, planted
+from bench.figures.testing import counted, covered, deviating, met, planted
 from bench.shared.stored import measured, sourced
 from bench.shared.tables import Record
 
@@ -505,6 +504,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
         ("flash in all", 2),
     ),
     "tests": counted,
+    "misra": deviating,
     "coverage": covered,
     "mutants": planted,
     "pairs": met,

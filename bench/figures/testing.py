@@ -140,3 +140,22 @@ def met() -> str:
     lines.append(("all", "", f"{r['possible']:,}", f"{r['met']:,}", f"{left:,}"))
     columns = ("feature", "values:", "possible pairs with others:", "met:", "not yet:")
     return sourced(columns, lines, features, every)
+
+
+def deviating() -> str:
+    """Deviations from MISRA C:2012 in bundles: what cppcheck finds, and what their lists leave."""
+    group = measured("misra", "bundles")
+    columns = (
+        *("network", "core", "findings before:", "findings:", "entries of the list:"),
+        "found beside the list:",
+    )
+    lines = [
+        (
+            f"`zoo:{r['network']}`",
+            str(r["core"]),
+            f"{r['before']:,}" if "before" in r else "",
+            *(f"{r[count]:,}" for count in ("found", "listed", "left")),
+        )
+        for r in group.records
+    ]
+    return sourced(columns, lines, group)

@@ -228,7 +228,8 @@ int tiny_net_init(tiny_net_t *m, void *arena, size_t size)
     if ((m == NULL) || (arena == NULL)) {
         return LT_ERROR_ARGUMENT;
     }
-    if ((size < TINY_NET_ARENA_SIZE) || (((uintptr_t)arena % TINY_NET_ARENA_ALIGN) != 0U)) {
+    if ((size < (size_t)TINY_NET_ARENA_SIZE) ||
+        (((uintptr_t)arena % (uintptr_t)TINY_NET_ARENA_ALIGN) != 0U)) {
         return LT_ERROR_ARENA;
     }
     m->bases[0] = arena;
@@ -264,7 +265,7 @@ const void *tiny_net_output(const tiny_net_t *m, int i)
 
 int tiny_net_invoke(tiny_net_t *m)
 {
-    if (m == NULL || m->bases[0] == NULL) {
+    if ((m == NULL) || (m->bases[0] == NULL)) {
         return LT_ERROR_ARGUMENT;
     }
     lt_position at;

@@ -151,12 +151,12 @@ static int32_t pointwise(const lt_conv_packed_s8 *p, int32_t pixels)
 
 static int32_t least(int32_t a, int32_t b)
 {
-    return a < b ? a : b;
+    return (a < b) ? a : b;
 }
 
 static int32_t most(int32_t a, int32_t b)
 {
-    return a > b ? a : b;
+    return (a > b) ? a : b;
 }
 
 /* What the kernels of a block need. */

@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 from lowtide.commands.cutting import ends_of
 from lowtide.commands.options import Options, flags_of
 from lowtide.emit.bundle import README
+from lowtide.emit.misra import DEVIATIONS
 from lowtide.emit.origin import Origin, command_in, made_of
 from lowtide.errors import UsageError
 from lowtide.ir import Model
@@ -104,9 +105,10 @@ def stored_in(
     folder: Path, files: Mapping[str, bytes], origin: Origin, readme: str = README
 ) -> Stored:
     """The files in `folder` beside `files`, of `origin`, where the README is called `readme`; what else
-    is there does not matter."""
+    is there does not matter. Networks that share an arena also share their list of deviations."""
     changed, missing = [], []
-    for made, content in files.items():
+    own = {made: files[made] for made in files if readme == README or made != DEVIATIONS}
+    for made, content in own.items():
         name = readme if made == README else made
         try:
             if (folder / name).read_bytes() != content:
@@ -114,7 +116,7 @@ def stored_in(
         except OSError:
             missing.append(name)
     other = _other(folder / readme, origin) if changed else ""
-    return Stored(str(folder), len(files), other, tuple(changed), tuple(missing))
+    return Stored(str(folder), len(own), other, tuple(changed), tuple(missing))
 
 
 def _other(readme: Path, now: Origin) -> str:

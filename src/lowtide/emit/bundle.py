@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from lowtide.emit.c_writer import write
+from lowtide.emit.misra import DEVIATIONS, deviations
 from lowtide.emit.origin import Origin
 from lowtide.emit.runtime import LICENSE, kernel_files, license_text
 from lowtide.program.assemble import Assembly
@@ -31,6 +32,7 @@ def bundle(assembly: Assembly, name: str, origin: Origin | None = None) -> dict[
     texts = {f"{name}.h": source.header, f"{name}.c": source.code}
     library = kernel_files()
     texts |= {file: library[file] for file in sources(source.runtime_headers, assembly.target)}
+    texts[DEVIATIONS] = deviations(texts, assembly.target)
     texts[LICENSE] = license_text()
     return {file: texts[file].encode() for file in sorted(texts)}
 
@@ -53,7 +55,9 @@ def sources(headers: Iterable[str], target: Target) -> tuple[str, ...]:
 
 def listed(files: Iterable[str]) -> str:
     """The line of a README that names the kernels among `files`, for `superseded` to read."""
-    return f"Kernels in this folder: {', '.join(sorted(set(files) - {README, LICENSE}))}"
+    return (
+        f"Kernels in this folder: {', '.join(sorted(set(files) - {README, LICENSE, DEVIATIONS}))}"
+    )
 
 
 def superseded(before: Mapping[str, str], after: Iterable[str]) -> tuple[str, ...]:

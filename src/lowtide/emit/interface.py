@@ -47,16 +47,17 @@ def _init(assembly: Assembly, name: str, constants: str) -> str:
         f"    if ((m == NULL) || (arena == NULL){' || (state == NULL)' if state else ''}) {{",
         "        return LT_ERROR_ARGUMENT;",
         "    }",
-        f"    if ((size < {upper}_ARENA_SIZE) || (((uintptr_t)arena % {upper}_ARENA_ALIGN) != 0U)) {{",
+        f"    if ((size < (size_t){upper}_ARENA_SIZE) ||",
+        f"        (((uintptr_t)arena % (uintptr_t){upper}_ARENA_ALIGN) != 0U)) {{",
         "        return LT_ERROR_ARENA;",
         "    }",
     ]
     if state:
         lines += [
-            f"    if ((state_size < {upper}_STATE_SIZE) ||",
-            f"        (((uintptr_t)state % {upper}_STATE_ALIGN) != 0U) ||",
-            f"        (((uintptr_t)state < ((uintptr_t)arena + {upper}_ARENA_SIZE)) &&",
-            f"         ((uintptr_t)arena < ((uintptr_t)state + {upper}_STATE_SIZE)))) {{",
+            f"    if ((state_size < (size_t){upper}_STATE_SIZE) ||",
+            f"        (((uintptr_t)state % (uintptr_t){upper}_STATE_ALIGN) != 0U) ||",
+            f"        (((uintptr_t)state < ((uintptr_t)arena + (uintptr_t){upper}_ARENA_SIZE)) &&",
+            f"         ((uintptr_t)arena < ((uintptr_t)state + (uintptr_t){upper}_STATE_SIZE)))) {{",
             "        return LT_ERROR_STATE;",
             "    }",
         ]
@@ -169,10 +170,11 @@ int {name}_set_{what}({name}_t *m, {name}_{what}_t {what}, void *context)
 }}"""
 
 
-def _missing(assembly: Assembly) -> str:
-    """What an instance lacks that cannot run, as a condition in C."""
+def _missing(assembly: Assembly, *more: str) -> str:
+    """What an instance lacks that cannot run, `more` besides, as a condition in C."""
     inputs = range(len(assembly.graph.inputs) if modes(assembly).const else 0)
-    return " || ".join(["m == NULL", *(f"m->bases[{FIRST_INPUT + i}] == NULL" for i in inputs)])
+    null = ["m", *(f"m->bases[{FIRST_INPUT + i}]" for i in inputs), *more]
+    return " || ".join(f"({pointer} == NULL)" for pointer in null) if null[1:] else "m == NULL"
 
 
 def _invoke(assembly: Assembly, name: str) -> str:
@@ -181,7 +183,7 @@ def _invoke(assembly: Assembly, name: str) -> str:
     return f"""\
 int {name}_invoke({name}_t *m)
 {{
-    if ({_missing(assembly)} || m->bases[0] == NULL) {{
+    if ({_missing(assembly, "m->bases[0]")}) {{
         return LT_ERROR_ARGUMENT;
     }}
 {kept}    lt_position at;
@@ -195,10 +197,9 @@ def _slice(assembly: Assembly, name: str) -> str:
     """NAME_invoke_some and NAME_invoke_watched."""
     stops = modes(assembly).stops
     call = "lt_slice_run({}, &m->at, m, budget)"
-    missing, exchange = f"{_missing(assembly)} || m->bases[0] == NULL", "NULL"
+    needed, exchange = () if stops else ("m->bases[0]",), "NULL"
     if stops:
-        call = "lt_slice_stream_invoke({}, m, budget)"
-        missing, exchange = _missing(assembly), "lt_slice_stream_exchange"
+        call, exchange = "lt_slice_stream_invoke({}, m, budget)", "lt_slice_stream_exchange"
     if modes(assembly).hops:
         call = f"lt_hop_slice_invoke(&{name}_hops, {{}}, m, budget)"
         exchange = "lt_hop_slice_exchange"
@@ -208,7 +209,7 @@ static const lt_sliced {name}_sliced = {{{sliced}, NULL}};
 
 int {name}_invoke_some({name}_t *m, uint32_t budget)
 {{
-    if ({missing}) {{
+    if ({_missing(assembly, *needed)}) {{
         return LT_ERROR_ARGUMENT;
     }}
     return {call.format(f"&{name}_sliced")};
@@ -218,7 +219,7 @@ int {name}_invoke_watched({name}_t *m, uint32_t budget, {name}_made_t made, void
 {{
     const lt_watch watch = {{made, context, {name}_operators}};
     const lt_sliced watched = {{{sliced}, &watch}};
-    if ({missing} || made == NULL) {{
+    if ({_missing(assembly, *needed, "made")}) {{
         return LT_ERROR_ARGUMENT;
     }}
     return {call.format("&watched")};

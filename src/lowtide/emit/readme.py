@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from lowtide.emit.bundle import listed
 from lowtide.emit.footprint import constants
 from lowtide.emit.header import modes
+from lowtide.emit.misra import DEVIATIONS
 from lowtide.emit.one_core import Gain, paragraph
 from lowtide.emit.origin import Origin
 from lowtide.emit.stack import compiler, stack_bytes
@@ -156,6 +157,9 @@ objects or as libraries; the linker takes the runtime once. If it reports that
 of lowtide. Generate all of them with the same version.
 
 {listed(kernels)}
+
+`{DEVIATIONS}` lists each line that deviates from MISRA C:2012, with the reason. cppcheck reads it; the
+command is at its top.
 """
 
 

@@ -43,13 +43,13 @@ extern const char LT_RUNTIME;
 def kernel_files() -> dict[str, str]:
     """Every file of the C runtime, by name; the one that says its version is made here."""
     header = _VERSION_HEADER.format(symbol=runtime_symbol())
-    return {**_own_files(), "lt_version.h": header}
+    return {**own_files(), "lt_version.h": header}
 
 
 @cache
 def runtime_symbol() -> str:
     """The name, in C, of what the runtime of this version alone defines."""
-    digest = hashlib.sha256(repr(sorted(_own_files().items())).encode()).hexdigest()[:8]
+    digest = hashlib.sha256(repr(sorted(own_files().items())).encode()).hexdigest()[:8]
     return f"lt_runtime_of_all_must_be_{re.sub(r'[^0-9A-Za-z]', '_', version('lowtide'))}_{digest}"
 
 
@@ -60,7 +60,8 @@ def license_text() -> str:
 
 
 @cache
-def _own_files() -> dict[str, str]:
+def own_files() -> dict[str, str]:
+    """The same without the one that says its version."""
     root = files("lowtide") / "kernels"
     return {
         entry.name: entry.read_text("utf-8")

@@ -14,6 +14,7 @@ from pathlib import PurePath
 from lowtide.emit.bundle import README
 from lowtide.emit.header import modes, placed
 from lowtide.emit.literals import comment
+from lowtide.emit.misra import DEVIATIONS, deviations
 from lowtide.emit.readme import build
 from lowtide.emit.stack import stack_bytes
 from lowtide.errors import UsageError
@@ -57,6 +58,8 @@ def together(name: str, members: Sequence[Member], command: str) -> dict[str, by
         files[f"{member.name}.md"] = member.files[README]
     texts = {f"{name}.h": _header(name, members, command)}
     texts[README] = _readme(name, members, files, command)
+    sources = {f: data.decode() for f, data in files.items() if f.endswith((".c", ".h"))}
+    texts[DEVIATIONS] = deviations(sources, members[0].assembly.target)
     return dict(sorted({**files, **{f: text.encode() for f, text in texts.items()}}.items()))
 
 

@@ -9,7 +9,7 @@
 static inline uint32_t lt_bits(uint32_t x)
 {
 #if defined(__GNUC__)
-    return x != 0 ? (uint32_t)(8 * (int)sizeof(unsigned long) - __builtin_clzl(x)) : 0;
+    return (x != 0) ? (uint32_t)((8 * (int)sizeof(unsigned long)) - __builtin_clzl(x)) : 0;
 #else
     uint32_t count = 0;
     for (; x != 0; x >>= 1) {

@@ -75,7 +75,7 @@ static inline void lt_block_depthwise(const lt_depthwise_mult1_s8 *depthwise, in
     lt_depthwise_mult1_s8 part = *depthwise;
     part.pad_left = (int16_t)pad_left;
     part.in_w = (uint16_t)in_w;
-    if (lean) {
+    if (lean != 0) {
         lt_depthwise_mult1_s8_plain(&part, step);
     } else {
         lt_depthwise_mult1_s8_row(&part, step);

@@ -50,7 +50,7 @@ static inline void lt_2x2_fill(int16_t *four, int32_t at, const int16_t *x, int3
 {
     for (int32_t i = 0; i < 4; i++) {
         four[i] = 0;
-        if (i >= at && i < at + n) {
+        if ((i >= at) && (i < (at + n))) {
             four[i] = *x++;
         }
     }

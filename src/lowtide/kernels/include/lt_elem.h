@@ -57,17 +57,17 @@ LT_INLINE void lt_put(void *row, int32_t i, int32_t value, lt_elem type)
 /* The least and the greatest value of a type. */
 LT_INLINE int32_t lt_least(lt_elem type)
 {
-    return type == LT_S8    ? INT8_MIN
-           : type == LT_U8  ? 0
-           : type == LT_S16 ? INT16_MIN
+    return (type == LT_S8)    ? INT8_MIN
+           : (type == LT_U8)  ? 0
+           : (type == LT_S16) ? INT16_MIN
                             : INT32_MIN;
 }
 
 LT_INLINE int32_t lt_greatest(lt_elem type)
 {
-    return type == LT_S8    ? INT8_MAX
-           : type == LT_U8  ? UINT8_MAX
-           : type == LT_S16 ? INT16_MAX
+    return (type == LT_S8)    ? INT8_MAX
+           : (type == LT_U8)  ? UINT8_MAX
+           : (type == LT_S16) ? INT16_MAX
                             : INT32_MAX;
 }
 

@@ -58,11 +58,11 @@ static inline int32_t lt_high_word(int32_t a, int32_t b)
 #ifdef LT_SHORT
     int32_t ah = a >> 16, bh = b >> 16;
     uint32_t al = (uint32_t)a & 0xFFFFU, bl = (uint32_t)b & 0xFFFFU;
-    int32_t middle = ah * (int32_t)bl + (int32_t)(al * bl >> 16);
-    uint32_t low = ((uint32_t)middle & 0xFFFFU) + al * (uint32_t)bh + (1U << 15);
-    return ah * bh + (middle >> 16) + (int32_t)(low >> 16);
+    int32_t middle = (ah * (int32_t)bl) + (int32_t)((al * bl) >> 16);
+    uint32_t low = ((uint32_t)middle & 0xFFFFU) + (al * (uint32_t)bh) + (1U << 15);
+    return (ah * bh) + (middle >> 16) + (int32_t)(low >> 16);
 #elif defined(LT_DSP)
-    return (int32_t)(((int64_t)a * b + ((int64_t)1 << 31)) >> 32);
+    return (int32_t)((((int64_t)a * b) + ((int64_t)1 << 31)) >> 32);
 #else
     int64_t product = (int64_t)a * b;
     return (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);
@@ -73,7 +73,7 @@ static inline int32_t lt_high_word(int32_t a, int32_t b)
  * saturates, INT32_MIN * INT32_MIN, cannot occur: where a may be that, b is a multiplier, never negative. */
 static inline int32_t lt_high_mul(int32_t a, int32_t b)
 {
-    return (int32_t)(((int64_t)a * b + (1 << 30)) >> 31);
+    return (int32_t)((((int64_t)a * b) + (1 << 30)) >> 31);
 }
 
 /* The same for 0 <= b. */
@@ -82,9 +82,9 @@ static inline int32_t lt_high_by(int32_t a, int32_t b)
 #ifdef LT_SHORT /* as above, one bit further down */
     int32_t ah = a >> 16, bh = b >> 16;
     uint32_t al = (uint32_t)a & 0xFFFFU, bl = (uint32_t)b & 0xFFFFU;
-    int32_t middle = ah * (int32_t)bl + (int32_t)(al * bl >> 16);
-    uint32_t low = ((uint32_t)middle & 0x7FFFU) + al * (uint32_t)bh + (1U << 14);
-    return ah * bh * 2 + (middle >> 15) + (int32_t)(low >> 15);
+    int32_t middle = (ah * (int32_t)bl) + (int32_t)((al * bl) >> 16);
+    uint32_t low = ((uint32_t)middle & 0x7FFFU) + (al * (uint32_t)bh) + (1U << 14);
+    return (ah * bh * 2) + (middle >> 15) + (int32_t)(low >> 15);
 #else
     return lt_high_mul(a, b);
 #endif
@@ -95,15 +95,15 @@ static inline int32_t lt_divide_by_pot(int32_t x, int32_t exponent)
 {
     int32_t mask = (int32_t)((1U << exponent) - 1U);
     int32_t remainder = x & mask;
-    int32_t threshold = (mask >> 1) + (x < 0 ? 1 : 0);
-    return (x >> exponent) + (remainder > threshold ? 1 : 0);
+    int32_t threshold = (mask >> 1) + ((x < 0) ? 1 : 0);
+    return (x >> exponent) + ((remainder > threshold) ? 1 : 0);
 }
 
 /* MultiplyByQuantizedMultiplier: x * m, rounded twice. Overflow of the left shift wraps, as there. */
 static inline int32_t lt_scale(int32_t x, int32_t multiplier, int32_t shift)
 {
-    int32_t left = shift > 0 ? shift : 0;
-    int32_t right = shift > 0 ? 0 : -shift;
+    int32_t left = (shift > 0) ? shift : 0;
+    int32_t right = (shift > 0) ? 0 : -shift;
     return lt_divide_by_pot(lt_high_by((int32_t)((uint32_t)x << left), multiplier), right);
 }
 
@@ -111,7 +111,7 @@ static inline int32_t lt_scale(int32_t x, int32_t multiplier, int32_t shift)
  * rounded once, halves up. The shift is at most 14. Products of larger sums wrap. */
 static inline int32_t lt_scale_wide(int64_t x, int32_t multiplier, int32_t shift)
 {
-    int64_t reduced = multiplier < 0x7FFF0000 ? (multiplier + (1 << 15)) >> 16 : 0x7FFF;
+    int64_t reduced = (multiplier < 0x7FFF0000) ? ((multiplier + (1 << 15)) >> 16) : 0x7FFF;
     int32_t right = 15 - shift;
     int64_t scaled = (int64_t)((uint64_t)x * (uint64_t)reduced + ((uint64_t)1 << (right - 1)));
     return (int32_t)(uint32_t)((uint64_t)(scaled >> right));
@@ -124,7 +124,7 @@ static inline int32_t lt_clamp_s16(int32_t x)
     __asm__("ssat %0, #16, %0" : "+r"(x));
     return x;
 #else
-    return x < INT16_MIN ? INT16_MIN : x > INT16_MAX ? INT16_MAX : x;
+    return (x < INT16_MIN) ? INT16_MIN : (x > INT16_MAX) ? INT16_MAX : x;
 #endif
 }
 
@@ -134,7 +134,7 @@ static inline int32_t lt_high_s16(int32_t a, int32_t b, int32_t c)
 #ifdef LT_DSP
     __asm__("smmlar %0, %1, %2, %0" : "+r"(c) : "r"(a), "r"(b));
 #else
-    c += (int32_t)(((int64_t)a * b + ((int64_t)1 << 31)) >> 32);
+    c += (int32_t)((((int64_t)a * b) + ((int64_t)1 << 31)) >> 32);
 #endif
     return lt_clamp_s16(c);
 }
@@ -142,10 +142,10 @@ static inline int32_t lt_high_s16(int32_t a, int32_t b, int32_t c)
 /* x rounded, halves away from zero, and limited to a million: for what LiteRT scales as double. */
 static inline int32_t lt_nearest(double x)
 {
-    double y = x < -1e6 ? -1e6 : x > 1e6 ? 1e6 : x;
+    double y = (x < -1e6) ? -1e6 : (x > 1e6) ? 1e6 : x;
     int32_t whole = (int32_t)y;
     double rest = y - whole;
-    return rest >= 0.5 ? whole + 1 : rest <= -0.5 ? whole - 1 : whole;
+    return (rest >= 0.5) ? (whole + 1) : (rest <= -0.5) ? (whole - 1) : whole;
 }
 
 /* a + b and a - b, wrapping. */
@@ -243,7 +243,7 @@ static inline int64_t lt_dot_s16(const int16_t *a, const int8_t *b, int32_t n)
 {
     int64_t total = 0;
     while (n > 0) {
-        int32_t run = n < 256 ? n : 256, sum = 0;
+        int32_t run = (n < 256) ? n : 256, sum = 0;
         for (int32_t i = 0; i < run; i++) {
             sum += *a++ * *b++;
         }
@@ -255,13 +255,13 @@ static inline int64_t lt_dot_s16(const int16_t *a, const int8_t *b, int32_t n)
 
 static inline int32_t lt_clamp(int32_t x, int32_t low, int32_t high)
 {
-    return x < low ? low : x > high ? high : x;
+    return (x < low) ? low : (x > high) ? high : x;
 }
 
 /* Limit the bytes up to `end`, if the range is less than all of int8. */
 static inline void lt_clamp_row(int8_t *at, const int8_t *end, int32_t low, int32_t high)
 {
-    if (low > INT8_MIN || high < INT8_MAX) {
+    if ((low > INT8_MIN) || (high < INT8_MAX)) {
         for (; at != end; at++) {
             *at = (int8_t)lt_clamp(*at, low, high);
         }
@@ -276,7 +276,7 @@ static inline int8_t lt_half_s8(int32_t x)
     return (int8_t)x;
 #else
     x >>= 1;
-    return (int8_t)((uint32_t)x + 128U > 255U ? (x >> 31) ^ 127 : x); /* seldom: one comparison */
+    return (int8_t)((((uint32_t)x + 128U) > 255U) ? ((x >> 31) ^ 127) : x); /* seldom: one comparison */
 #endif
 }
 

@@ -17,7 +17,7 @@ typedef struct {
 static inline lt_four lt_four_of(int32_t count, int32_t next)
 {
     static const uint8_t FEW[4][4] = {{0, 1, 2, 3}, {0, 0, 0, 0}, {0, 1, 0, 1}, {0, 1, 1, 2}};
-    const uint8_t *of = FEW[count < 4 ? count : 0];
+    const uint8_t *of = FEW[(count < 4) ? count : 0];
     lt_four four = {of, of[1] * next, of[2] * next};
     return four;
 }
@@ -25,14 +25,14 @@ static inline lt_four lt_four_of(int32_t count, int32_t next)
 /* Whether channel i of the four is one that an earlier one of them is not. */
 static inline int32_t lt_four_is_new(const lt_four *four, int32_t i)
 {
-    return i == 0 || four->of[i] > four->of[i - 1];
+    return (i == 0) || (four->of[i] > four->of[i - 1]);
 }
 
 /* The first of the four in which channel i is, i being a multiple of 4: the last four may have channels of
  * those before. */
 static inline int32_t lt_four_first(int32_t i, int32_t count)
 {
-    return count > 4 && i > count - 4 ? count - 4 : i;
+    return ((count > 4) && (i > (count - 4))) ? (count - 4) : i;
 }
 
 #endif

@@ -47,21 +47,21 @@ LT_INLINE int32_t lt_lesser(const void *params, int32_t a, int32_t b, lt_elem ty
 {
     (void)params;
     (void)type;
-    return a < b ? a : b;
+    return (a < b) ? a : b;
 }
 
 LT_INLINE int32_t lt_greater(const void *params, int32_t a, int32_t b, lt_elem type)
 {
     (void)params;
     (void)type;
-    return a > b ? a : b;
+    return (a > b) ? a : b;
 }
 
 /* A kernel from type `from` to type `to`; `struct_` begins with an lt_pair. */
-#define LT_PAIR_KERNEL(name, struct_, from, to, op)           \
+#define LT_PAIR_KERNEL(name, struct_, from, to, op)                     \
     LT_SHARED void lt_##name(const void *params, const lt_step *step)   \
-    {                                                         \
-        const struct_ p = *(const struct_ *)params;           \
+    {                                                                   \
+        const struct_ p = *(const struct_ *)params;                     \
         lt_run_pair((const lt_pair *)&p, step, from, from, to, op, &p); \
     }
 

@@ -24,7 +24,7 @@ static void *place(const lt_program *program, const lt_rows *cut, uint8_t *const
                    int32_t row)
 {
     uint8_t *base = bases[cut->base] + cut->offset;
-    if (cut->apart) {
+    if (cut->apart != 0U) {
         return base + ((uint32_t)program->places[cut->pitch + (uint32_t)row]
                        << program->place_shift);
     }
@@ -48,15 +48,15 @@ static void **window(const lt_program *program, const lt_port *port, uint8_t *co
     uint32_t row = (uint32_t)first_row(program, port, step), rows = cut->count, next = port->dilation;
     uint8_t *base = bases[cut->base] + cut->offset;
     void **end = to + port->count;
-    if (cut->apart) {
+    if (cut->apart != 0U) {
         for (; to != end; row += next) {
-            *to++ = row < rows ? base + ((uint32_t)program->places[cut->pitch + row] << program->place_shift)
+            *to++ = (row < rows) ? base + ((uint32_t)program->places[cut->pitch + row] << program->place_shift)
                                : NULL;
         }
     } else {
         uint32_t pitch = cut->pitch, at = row * pitch;
         for (; to != end; row += next, at += next * pitch) {
-            *to++ = row < rows ? base + at : NULL;
+            *to++ = (row < rows) ? (base + at) : NULL;
         }
     }
     return to;
@@ -113,7 +113,7 @@ static void advance(const lt_turn *turns, lt_position *at)
 {
     for (at->turn++; at->depth > 0; at->depth--) {
         lt_loop *const loop = &at->loops[at->depth - 1];
-        if (at->turn != loop->first + (turns[loop->first - 1].node - LT_LOOP)) {
+        if (at->turn != (loop->first + (turns[loop->first - 1].node - LT_LOOP))) {
             return;
         }
         if (--loop->left > 0) {

@@ -59,15 +59,15 @@ static inline int8_t *lt_gather(const void *const *rows, int32_t kernel_h, int32
                                 int32_t padding, int8_t *to)
 {
     int32_t run = kernel_w * pixel;
-    int32_t inside = dilation == 1 && first >= 0 && first + kernel_w <= in_w;
+    int32_t inside = (dilation == 1) && (first >= 0) && ((first + kernel_w) <= in_w);
     for (int32_t ky = 0; ky < kernel_h; ky++) {
         const int8_t *row = rows[ky];
-        int32_t size = row == NULL || inside ? run : pixel, column = first;
+        int32_t size = ((row == NULL) || inside) ? run : pixel, column = first;
         for (const int8_t *end = to + run; to != end; to += size, column += dilation) {
-            if (row == NULL || column < 0 || column >= in_w) {
+            if ((row == NULL) || (column < 0) || (column >= in_w)) {
                 lt_fill(to, padding, size);
             } else {
-                lt_copy(to, row + column * pixel, size);
+                lt_copy(to, row + (column * pixel), size);
             }
         }
     }
@@ -75,7 +75,7 @@ static inline int8_t *lt_gather(const void *const *rows, int32_t kernel_h, int32
 }
 
 /* The same of output column x, for params of any convolution `p`. */
-#define LT_GATHER(p, rows, x, pixel, padding, to)                                                   \
+#define LT_GATHER(p, rows, x, pixel, padding, to)                                                       \
     lt_gather(rows, (p)->kernel_h, (p)->kernel_w, (p)->dilation_w, (x) * (p)->stride_w - (p)->pad_left, \
               (p)->in_w, pixel, padding, to)
 

@@ -21,7 +21,7 @@ LT_SHARED void lt_add_narrow_sums(const lt_add_narrow_s8 *p, const int8_t *a, co
     for (uint32_t i = 0; i < p->count; i++) {
         int32_t scaled = b[i] * (1 << 21) + p->b_start;
         scaled = lt_scale_down(scaled, p->b_multiplier, p->b_half, p->b_shift);
-        int32_t sum = p->start + a[i] * (1 << 20) + 2 * scaled;
+        int32_t sum = p->start + (a[i] * (1 << 20)) + (2 * scaled);
         sum = lt_narrow(sum, p->multiplier, p->centre, p->shift);
         out[i] = (int8_t)lt_clamp(sum, INT8_MIN, INT8_MAX);
     }

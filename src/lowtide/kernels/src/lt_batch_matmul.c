@@ -14,7 +14,7 @@ LT_SHARED void lt_batch_matmul_s8_row(const void *params, const lt_step *step)
     }
     LT_MACS(p->columns * p->depth);
     for (int32_t j = 0; j < p->columns; j++) {
-        const int8_t *right = (const int8_t *)step->in[1] + j * p->right_across;
+        const int8_t *right = (const int8_t *)step->in[1] + (j * p->right_across);
         int32_t sum = 0;
         for (int32_t k = 0; k < p->depth; k++) {
             sum += (left[k * p->left_pitch] - p->left_zero) *
@@ -35,10 +35,10 @@ LT_SHARED void lt_batch_matmul_s16_row(const void *params, const lt_step *step)
     }
     LT_MACS(p->columns * p->depth);
     for (int32_t j = 0; j < p->columns; j++) {
-        const int16_t *right = (const int16_t *)step->in[1] + j * p->right_across;
+        const int16_t *right = (const int16_t *)step->in[1] + (j * p->right_across);
         int64_t sum = 0;
         for (int32_t k = 0; k < p->depth; k++) {
-            sum += (int32_t)left[k * p->left_pitch] * right[k * p->right_down];
+            sum += (int32_t)(left[k * p->left_pitch] * right[k * p->right_down]);
         }
         int32_t y = lt_scale_wide(sum, p->multiplier, p->shift);
         out[j] = (int16_t)lt_clamp(y, INT16_MIN, INT16_MAX);

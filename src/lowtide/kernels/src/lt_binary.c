@@ -7,10 +7,10 @@
 /* One element of ADD or SUB, from a's share of the sum. */
 LT_INLINE int32_t add_b(const lt_addition *p, int32_t sum, int32_t b, int32_t b_factor, lt_elem type)
 {
-    int32_t left = type == LT_S16 ? 1 << 16 : 1 << 21;
+    int32_t left = (type == LT_S16) ? (1 << 16) : (1 << 21);
     int32_t b_half = 1 << (p->b_shift - 1);
     int32_t half = 1 << (p->shift - 1);
-    sum += lt_scale_down(b * left + p->b_start, p->b_multiplier, b_half, p->b_shift) * b_factor;
+    sum += lt_scale_down((b * left) + p->b_start, p->b_multiplier, b_half, p->b_shift) * b_factor;
     sum = lt_scale_down(sum, p->multiplier, half, p->shift) + p->output_zero;
     return lt_clamp(sum, p->low, p->high);
 }
@@ -18,13 +18,13 @@ LT_INLINE int32_t add_b(const lt_addition *p, int32_t sum, int32_t b, int32_t b_
 LT_INLINE int32_t add(const void *params, int32_t a, int32_t b, lt_elem type)
 {
     const lt_addition *p = params;
-    return add_b(p, p->start + a * p->a_factor, b, p->b_factor, type);
+    return add_b(p, p->start + (a * p->a_factor), b, p->b_factor, type);
 }
 
 LT_INLINE void add_row(const void *params, const lt_step *step, lt_elem type)
 {
     const lt_addition p = *(const lt_addition *)params; /* a copy, as stores might alias it */
-    int32_t left = type == LT_S16 ? 1 << 15 : 1 << 20;
+    int32_t left = (type == LT_S16) ? (1 << 15) : (1 << 20);
     const void *a = step->in[0];
     const void *b = step->in[1];
     void *out = step->out[0];
@@ -64,12 +64,12 @@ LT_INLINE int32_t saturated(int32_t x, lt_elem type)
 LT_INLINE void multiply_run(const lt_mul *p, const uint8_t *a, const uint8_t *b, uint8_t *out, lt_elem type,
                             int32_t large)
 {
-    int32_t right = large ? 0 : -p->shift, half = large ? 0 : 1 << (right - 1);
+    int32_t right = large ? 0 : -p->shift, half = large ? 0 : (1 << (right - 1));
     int32_t a_zero = p->a_zero, b_zero = p->b_zero, multiplier = p->multiplier, zero = p->output_zero;
     int32_t a_step = p->pair.a_step, b_step = p->pair.b_step;
     for (const uint8_t *end = out + p->pair.inner; out != end; out++, a += a_step, b += b_step) {
         int32_t x = lt_get(a, 0, type) - a_zero, y = lt_get(b, 0, type) - b_zero, made;
-        if (large) {
+        if (large != 0) {
             made = lt_high_by((int32_t)((uint32_t)(x * y) << p->shift), multiplier) + zero;
         } else {
             int32_t twice = x * (2 * y);
@@ -84,8 +84,8 @@ LT_INLINE void multiply_bytes(const void *params, const lt_step *step, lt_elem t
     const lt_mul p = *(const lt_mul *)params; /* a copy, as stores might alias it */
     const uint8_t *a = step->in[0], *b = step->in[1];
     uint8_t *out = step->out[0];
-    int32_t inner = (int32_t)p.pair.inner, a_next = p.pair.a_step * inner + p.pair.a_next;
-    int32_t b_next = p.pair.b_step * inner + p.pair.b_next;
+    int32_t inner = (int32_t)p.pair.inner, a_next = (p.pair.a_step * inner) + p.pair.a_next;
+    int32_t b_next = (p.pair.b_step * inner) + p.pair.b_next;
     for (uint32_t left = p.pair.outer; left > 0; left--, a += a_next, b += b_next, out += inner) {
         if (p.shift >= 0) {
             multiply_run(&p, a, b, out, type, 1);
@@ -93,7 +93,7 @@ LT_INLINE void multiply_bytes(const void *params, const lt_step *step, lt_elem t
             multiply_run(&p, a, b, out, type, 0);
         }
     }
-    if (p.low > lt_least(type) || p.high < lt_greatest(type)) {
+    if ((p.low > lt_least(type)) || (p.high < lt_greatest(type))) {
         const uint8_t *end = out;
         for (out = step->out[0]; out != end; out++) {
             lt_put(out, 0, lt_clamp(lt_get(out, 0, type), p.low, p.high), type);
@@ -113,10 +113,10 @@ LT_INLINE int32_t prelu(const void *params, int32_t a, int32_t b, lt_elem type)
     return lt_clamp(a + p->output_zero, lt_least(type), lt_greatest(type));
 }
 
-#define LT_ROW(name, type)                                  \
+#define LT_ROW(name, type)                                            \
     LT_SHARED void lt_##name(const void *params, const lt_step *step) \
-    {                                                       \
-        add_row(params, step, type);                        \
+    {                                                                 \
+        add_row(params, step, type);                                  \
     }
 
 #define LT_MUL(name, type)                                            \

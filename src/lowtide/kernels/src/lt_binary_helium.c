@@ -59,7 +59,7 @@ LT_INLINE int32x4_t four(const void *row, int32_t at, int32_t step, lt_elem type
 /* Products scaled as lt_scale does: -1 is added to what is below zero only if it is shifted right. */
 LT_INLINE int32x4_t multiply(const lt_mul *p, int32x4_t a, int32x4_t b)
 {
-    int32_t left = p->shift > 0 ? p->shift : 0, right = p->shift > 0 ? 0 : p->shift;
+    int32_t left = (p->shift > 0) ? p->shift : 0, right = (p->shift > 0) ? 0 : p->shift;
     int32x4_t x = vmulq_s32(vsubq_n_s32(a, p->a_zero), vsubq_n_s32(b, p->b_zero));
     x = vqrdmulhq_n_s32(vshlq_r_s32(x, left), p->multiplier);
     x = vqaddq_s32(x, vshrq_n_s32(vandq_s32(x, vdupq_n_s32(right)), 31));
@@ -73,7 +73,7 @@ LT_INLINE void multiply_row(const void *params, const lt_step *step, lt_elem typ
     int32_t a = 0, b = 0, out = 0;
     for (uint32_t o = 0; o < p.pair.outer; o++, a += p.pair.a_next, b += p.pair.b_next) {
         for (int32_t left = (int32_t)p.pair.inner; left > 0; left -= 4) {
-            int32_t n = left < 4 ? left : 4;
+            int32_t n = (left < 4) ? left : 4;
             mve_pred16_t some = vctp32q((uint32_t)left);
             int32x4_t x = four(step->in[0], a, p.pair.a_step, type, some);
             x = multiply(&p, x, four(step->in[1], b, p.pair.b_step, type, some));

@@ -7,7 +7,7 @@
 
 static int32_t smaller(int32_t a, int32_t b)
 {
-    return a < b ? a : b;
+    return (a < b) ? a : b;
 }
 
 static int8_t *past(int8_t *at, int32_t bytes)
@@ -17,7 +17,7 @@ static int8_t *past(int8_t *at, int32_t bytes)
 
 static int32_t inside(const lt_block *b, int32_t column)
 {
-    return column < 0 ? 0 : smaller(column, b->in_w);
+    return (column < 0) ? 0 : smaller(column, b->in_w);
 }
 
 LT_SHARED void lt_block_run(const lt_block *b, const lt_step *step)
@@ -25,27 +25,27 @@ LT_SHARED void lt_block_run(const lt_block *b, const lt_step *step)
     const void *rows[LT_BLOCK_ROWS];
     int32_t size = b->channels, kept = b->kept, fresh = b->kernel_h - kept;
     int32_t moved = b->piece * b->stride_w, width = moved - b->stride_w + b->kernel_w;
-    int32_t top = (step->row - b->ahead) * b->stride_h - b->pad_top; /* the window's first row */
+    int32_t top = ((step->row - b->ahead) * b->stride_h) - b->pad_top; /* the window's first row */
     int32_t room = smaller(width, b->in_w) * size;
     int8_t *windows = step->scratch;
     int8_t *between = past(windows, fresh * room);
-    void *scratch = b->project != NULL ? past(between, b->piece * size) : between;
+    void *scratch = (b->project != NULL) ? past(between, b->piece * size) : between;
     int8_t *out = step->out[0];
     void *made = between;
     lt_step inner = {rows, &made, scratch, 0};
     /* A piece reads columns `low` to `high` - 1; those before `old` are there from the last one. */
     for (int32_t x = 0, old = 0, low = 0; x < b->pieces; x++) {
-        int32_t first = x * moved - b->pad_left, before = low;
+        int32_t first = (x * moved) - b->pad_left, before = low;
         int32_t high = inside(b, first + width), next = inside(b, first + moved);
         low = inside(b, first);
-        if (x + 1 == b->pieces) {
+        if ((x + 1) == b->pieces) {
             next = high; /* nothing is read again */
         }
         for (int32_t i = 0; i < fresh; i++) {
-            int8_t *window = windows + i * room;
+            int8_t *window = windows + (i * room);
             rows[kept + i] = NULL;
             if (step->in[i] != NULL) {
-                const void *in = (const int8_t *)step->in[i] + old * b->in_c;
+                const void *in = (const int8_t *)step->in[i] + (old * b->in_c);
                 void *to = window + (old - low) * size;
                 lt_step expanding = {&in, &to, scratch, 0};
                 (void)memmove(window, window + (low - before) * size, (size_t)((old - low) * size));
@@ -63,12 +63,12 @@ LT_SHARED void lt_block_run(const lt_block *b, const lt_step *step)
         for (int32_t i = 0; i < kept; i++) {
             int32_t y = top + i;
             rows[i] = NULL;
-            if (y >= 0 && y < b->in_h) {
-                rows[i] = (int8_t *)step->out[1 + y % kept] + low * size;
+            if ((y >= 0) && (y < b->in_h)) {
+                rows[i] = (int8_t *)step->out[1 + (y % kept)] + (low * size);
             }
         }
         if (out != NULL) {
-            made = b->project != NULL ? between : out;
+            made = (b->project != NULL) ? between : out;
             b->depthwise(b->params, low - first, high - low, &inner);
 #ifdef LT_TRACE
             lt_trace_inner(1, (step->row - b->ahead) * b->pieces + x, made, b->piece * size);
@@ -81,10 +81,10 @@ LT_SHARED void lt_block_run(const lt_block *b, const lt_step *step)
             }
             out += b->piece * b->out_c;
         }
-        for (int32_t i = fresh > kept ? fresh - kept : 0; i < fresh; i++) {
+        for (int32_t i = (fresh > kept) ? (fresh - kept) : 0; i < fresh; i++) {
             int32_t y = top + kept + i;
-            if (rows[kept + i] != NULL && kept > 0) {
-                (void)memcpy((int8_t *)step->out[1 + y % kept] + low * size, rows[kept + i],
+            if ((rows[kept + i] != NULL) && (kept > 0)) {
+                (void)memcpy((int8_t *)step->out[1 + (y % kept)] + (low * size), rows[kept + i],
                              (size_t)((next - low) * size));
             }
         }
@@ -99,12 +99,12 @@ LT_SHARED void lt_separable_run(const lt_block *b, const lt_step *step)
     void *scratch = past(step->scratch, b->piece * b->channels);
     lt_step first = {step->in, &between, scratch, 0}, last = {&pixels, &to, scratch, 0};
     for (int32_t x = 0; x < b->pieces; x++) {
-        b->depthwise(b->params, b->pad_left - x * b->piece * b->stride_w, b->in_w, &first);
+        b->depthwise(b->params, b->pad_left - (x * b->piece * b->stride_w), b->in_w, &first);
 #ifdef LT_TRACE
         lt_trace_inner(1, step->row * b->pieces + x, between, b->piece * b->channels);
 #endif
         b->project(b->params, b->piece, &last);
-        to = (int8_t *)to + b->piece * b->out_c;
+        to = (int8_t *)to + (b->piece * b->out_c);
     }
 }
 
@@ -133,15 +133,15 @@ static lt_block block_of(const lt_block_s8 *p)
     const lt_depthwise_mult1_s8 *core = p->depthwise;
     lt_block of = {p,
                    expand,
-                   p->project != NULL ? project : NULL,
+                   (p->project != NULL) ? project : NULL,
                    depthwise,
                    LT_BLOCK_SHAPE(p),
                    core->stride_w,
                    core->kernel_h,
                    core->kernel_w,
                    core->channels,
-                   p->expand != NULL ? p->expand->in_c : core->channels,
-                   p->project != NULL ? p->project->out_c : core->channels};
+                   (p->expand != NULL) ? p->expand->in_c : core->channels,
+                   (p->project != NULL) ? p->project->out_c : core->channels};
     return of;
 }
 

@@ -8,7 +8,7 @@ static void expand(const void *params, int32_t from, int32_t columns, const lt_s
 {
     lt_conv_4x2_s8 part = *((const lt_block_4x2_s8 *)params)->expand;
     part.out_w = (uint16_t)columns;
-    part.last = (int16_t)(part.last < from ? -1 : part.last - from); /* the row's, as are its ends */
+    part.last = (int16_t)((part.last < from) ? -1 : (part.last - from)); /* the row's, as are its ends */
     part.in_w = (uint16_t)(part.in_w - from);
     lt_conv_4x2_s8_row(&part, step);
 }
@@ -36,18 +36,18 @@ static void depthwise(const void *params, int32_t pad_left, int32_t in_w, const 
 static lt_block block_of(const lt_block_4x2_s8 *p)
 {
     const lt_depthwise_mult1_s8 *core = p->depthwise;
-    int32_t channels = core != NULL ? core->channels : p->columns->channels;
+    int32_t channels = (core != NULL) ? core->channels : p->columns->channels;
     lt_block of = {p,
                    expand,
-                   p->project != NULL ? project : NULL,
-                   core != NULL ? depthwise : columns,
+                   (p->project != NULL) ? project : NULL,
+                   (core != NULL) ? depthwise : columns,
                    LT_BLOCK_SHAPE(p),
-                   core != NULL ? core->stride_w : p->columns->stride_w,
-                   core != NULL ? core->kernel_h : p->columns->kernel_h,
-                   core != NULL ? core->kernel_w : p->columns->kernel_w,
+                   (core != NULL) ? core->stride_w : p->columns->stride_w,
+                   (core != NULL) ? core->kernel_h : p->columns->kernel_h,
+                   (core != NULL) ? core->kernel_w : p->columns->kernel_w,
                    channels,
-                   p->expand != NULL ? p->expand->in_c : channels,
-                   p->project != NULL ? p->project->out_c : channels};
+                   (p->expand != NULL) ? p->expand->in_c : channels,
+                   (p->project != NULL) ? p->project->out_c : channels};
     return of;
 }
 

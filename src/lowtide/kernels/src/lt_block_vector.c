@@ -37,18 +37,18 @@ static void depthwise(const void *params, int32_t pad_left, int32_t in_w, const 
 static lt_block block_of(const lt_block_vector_s8 *p)
 {
     const lt_depthwise_vector_s8 *core = p->depthwise;
-    int32_t channels = core != NULL ? core->channels : p->planes->channels;
+    int32_t channels = (core != NULL) ? core->channels : p->planes->channels;
     lt_block of = {p,
                    expand,
-                   p->project != NULL ? project : NULL,
-                   core != NULL ? depthwise : planes,
+                   (p->project != NULL) ? project : NULL,
+                   (core != NULL) ? depthwise : planes,
                    LT_BLOCK_SHAPE(p),
-                   core != NULL ? core->stride_w : p->planes->stride_w,
-                   core != NULL ? core->kernel_h : p->planes->kernel_h,
-                   core != NULL ? core->kernel_w : p->planes->kernel_w,
+                   (core != NULL) ? core->stride_w : p->planes->stride_w,
+                   (core != NULL) ? core->kernel_h : p->planes->kernel_h,
+                   (core != NULL) ? core->kernel_w : p->planes->kernel_w,
                    channels,
-                   p->expand != NULL ? p->expand->in_c : channels,
-                   p->project != NULL ? p->project->out_c : channels};
+                   (p->expand != NULL) ? p->expand->in_c : channels,
+                   (p->project != NULL) ? p->project->out_c : channels};
     return of;
 }
 

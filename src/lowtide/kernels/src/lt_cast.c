@@ -17,7 +17,7 @@ static int64_t whole(const void *row, uint32_t i, uint8_t type)
         return ((const int64_t *)row)[i];
     case LT_CAST_F32: {
         float x = ((const float *)row)[i];
-        return x >= -2147483648.0f && x < 2147483648.0f ? (int32_t)x : INT32_MIN;
+        return ((x >= -2147483648.0f) && (x < 2147483648.0f)) ? (int32_t)x : INT32_MIN;
     }
     default:
         return ((const uint8_t *)row)[i];
@@ -54,8 +54,8 @@ LT_SHARED void lt_cast_row(const void *params, const lt_step *step)
     const lt_cast *p = params;
     for (uint32_t i = 0; i < p->count; i++) {
         int64_t x = whole(step->in[0], i, p->from);
-        if (p->from == LT_CAST_F32 && p->to == LT_CAST_U8) {
-            x = x < 0 ? 0 : x > UINT8_MAX ? UINT8_MAX : x;
+        if ((p->from == LT_CAST_F32) && (p->to == LT_CAST_U8)) {
+            x = (x < 0) ? 0 : (x > UINT8_MAX) ? UINT8_MAX : x;
         }
         put(step->out[0], i, x, p->to);
     }

@@ -9,8 +9,8 @@ LT_SHARED void lt_concat_u8_row(const void *params, const lt_step *step)
     for (int32_t i = 0; i < p->runs; i++) {
         for (int32_t k = 0; k < p->count; k++) {
             int32_t n = p->bytes[k];
-            const uint8_t *in = (const uint8_t *)step->in[k] + i * n;
-            const uint8_t *table = p->tables + 256 * p->table[k];
+            const uint8_t *in = (const uint8_t *)step->in[k] + (i * n);
+            const uint8_t *table = p->tables + (256 * p->table[k]);
             for (int32_t j = 0; j < n; j++) {
                 *out++ = table[in[j]];
             }

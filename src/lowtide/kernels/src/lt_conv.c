@@ -11,7 +11,7 @@ static void make(const lt_conv_s8 *p, const int8_t *window, int32_t c, int8_t *o
 {
     int32_t taps = p->kernel_h * p->kernel_w, filters = p->out_c / p->groups;
     int32_t depth = p->in_c / p->groups; /* channels that one filter reads */
-    const int8_t *weights = p->weights + c * taps * depth;
+    const int8_t *weights = p->weights + (c * taps * depth);
     lt_four to = lt_four_of(filters, taps * depth);
     int32_t sums[4];
     window += c / filters * depth;
@@ -23,11 +23,11 @@ static void make(const lt_conv_s8 *p, const int8_t *window, int32_t c, int8_t *o
         taps = 1;
     }
     for (int32_t tap = 0; tap < taps; tap++) {
-        lt_dots_s8(sums, weights + tap * depth, to.next, window + tap * p->in_c, depth, to.other);
+        lt_dots_s8(sums, weights + (tap * depth), to.next, window + (tap * p->in_c), depth, to.other);
     }
     for (int32_t i = 0; i < 4; i++) {
         int32_t at = c + to.of[i];
-        if (lt_four_is_new(&to, i)) {
+        if (lt_four_is_new(&to, i) != 0) {
             int32_t y = lt_scale(sums[i], p->multiplier[at], p->shift[at]);
             out[at] = (int8_t)lt_clamp(lt_add(y, p->output_zero), p->low, p->high);
         }
@@ -45,7 +45,7 @@ LT_SHARED void lt_conv_s8_row(const void *params, const lt_step *step)
         const int8_t *window = patch;
         LT_MACS(taps * (p->in_c / p->groups) * p->out_c);
         if (taps == 1) {
-            window = input + x * p->stride_w * p->in_c;
+            window = input + (x * p->stride_w * p->in_c);
         } else {
             (void)LT_GATHER(p, step->in, x, p->in_c, p->input_zero ^ p->flip, patch);
             if (p->flip != 0) {

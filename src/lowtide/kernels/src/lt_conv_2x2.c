@@ -26,7 +26,7 @@ static inline void begin(const lt_conv_2x2_s16 *p, totals *t, int32_t i, int32_t
 
 static inline int32_t smaller(int32_t a, int32_t b)
 {
-    return a < b ? a : b;
+    return (a < b) ? a : b;
 }
 
 /* Where sums have 64 bits: make them so. */
@@ -88,7 +88,7 @@ static void add_single(const lt_conv_2x2_s16 *p, totals *t, const int8_t *w, con
 /* The number of weights of a row of the window. */
 static inline int32_t line_of(const lt_conv_2x2_s16 *p)
 {
-    return (p->kernel_w * p->in_c + 3) & ~3;
+    return ((p->kernel_w * p->in_c) + 3) & ~3;
 }
 
 /* Four output channels from c on of the pixel whose window begins in column `first`. */
@@ -96,18 +96,18 @@ static void make_single(const lt_conv_2x2_s16 *p, const void *const *rows, int32
                         int16_t *out)
 {
     int32_t line = line_of(p);
-    const int8_t *w = p->weights + c * p->kernel_h * line;
+    const int8_t *w = p->weights + (c * p->kernel_h * line);
     totals t;
     for (int32_t i = 0; i < 4; i++) {
         begin(p, &t, i, c + to->of[i]);
     }
     for (int32_t ky = 0; ky < p->kernel_h; ky++, w += line) {
         const int16_t *row = rows[ky];
-        int32_t many = p->dilation_w == 1 ? p->kernel_w : 1; /* columns side by side */
-        for (int32_t kx = 0; row != NULL && kx < p->kernel_w; kx += many) {
-            int32_t column = first + kx * p->dilation_w;
-            int32_t from = column < 0 ? -column : 0;
-            int32_t end = column + many > p->in_w ? p->in_w - column : many;
+        int32_t many = (p->dilation_w == 1) ? p->kernel_w : 1; /* columns side by side */
+        for (int32_t kx = 0; (row != NULL) && (kx < p->kernel_w); kx += many) {
+            int32_t column = first + (kx * p->dilation_w);
+            int32_t from = (column < 0) ? -column : 0;
+            int32_t end = ((column + many) > p->in_w) ? (p->in_w - column) : many;
             if (from < end) {
                 add_single(p, &t, w, to, (kx + from) * p->in_c, row + (column + from) * p->in_c,
                            (end - from) * p->in_c);
@@ -115,7 +115,7 @@ static void make_single(const lt_conv_2x2_s16 *p, const void *const *rows, int32
         }
     }
     for (int32_t i = 0; i < 4; i++) {
-        if (lt_four_is_new(to, i)) {
+        if (lt_four_is_new(to, i) != 0) {
             out[c + to->of[i]] = result(p, &t, i, c + to->of[i]);
         }
     }
@@ -146,19 +146,19 @@ LT_APART static void add_rest(int32_t *sums, const int8_t *w, int32_t channel, c
 static void make_pairs(const lt_conv_2x2_s16 *p, const void *const *rows, int32_t first, int16_t *out)
 {
     int32_t run = p->kernel_w * p->in_c, fours = run >> 2, rest = run & 3, pixel = p->stride_w * p->in_c;
-    int32_t line = line_of(p), second = p->out_c > 1, channel = second ? p->kernel_h * line : 0;
+    int32_t line = line_of(p), second = p->out_c > 1, channel = second ? (p->kernel_h * line) : 0;
     int32_t offset = first * p->in_c;
     int32_t zero = p->output_zero, left = p->left;
     const int32_t *start = p->start, *factor = p->factor;
     const int8_t *weights = p->weights;
     int16_t *next = out + p->out_c; /* of the other pixel */
     const void *const *end = rows + p->kernel_h;
-    if (rest > 0 && offset + pixel + 4 * fours + 4 <= p->in_w * p->in_c) {
+    if ((rest > 0) && ((offset + pixel + (4 * fours) + 4) <= (p->in_w * p->in_c))) {
         fours++; /* weights beyond the last product are 0 */
         rest = 0;
     }
     for (int32_t more = p->out_c; more > 0; more -= 2) {
-        if (more == 1 && second) { /* one that was made before, and the last */
+        if ((more == 1) && second) { /* one that was made before, and the last */
             weights -= channel;
             start--;
             factor--;
@@ -172,7 +172,7 @@ static void make_pairs(const lt_conv_2x2_s16 *p, const void *const *rows, int32_
                 const int16_t *x = (const int16_t *)*at + offset;
                 lt_2x2_pair(sums, w, channel, x, pixel, fours);
                 if (rest > 0) {
-                    add_rest(sums, w + 4 * fours, channel, x + 4 * fours, pixel, rest);
+                    add_rest(sums, w + (4 * fours), channel, x + (4 * fours), pixel, rest);
                 }
             }
         }
@@ -194,13 +194,13 @@ LT_SHARED void lt_conv_2x2_s16_row(const void *params, const lt_step *step)
     const lt_conv_2x2_s16 *p = params;
     int16_t *out = step->out[0];
     int32_t first = -p->pad_left, quick = p->shift == NULL;
-    if (p->dilation_w > 1 && p->kernel_w > 1) {
+    if ((p->dilation_w > 1) && (p->kernel_w > 1)) {
         quick = 0;
     }
     LT_MACS(p->out_w * p->kernel_h * p->kernel_w * p->in_c * p->out_c);
     for (int32_t x = 0; x < p->out_w;) {
         int32_t pixels = 1;
-        if (quick && x + 1 < p->out_w && first >= 0 && first + p->stride_w + p->kernel_w <= p->in_w) {
+        if (quick && ((x + 1) < p->out_w) && (first >= 0) && ((first + p->stride_w + p->kernel_w) <= p->in_w)) {
             pixels = 2;
             make_pairs(p, step->in, first, out);
         } else {
@@ -210,7 +210,7 @@ LT_SHARED void lt_conv_2x2_s16_row(const void *params, const lt_step *step)
         first += pixels * p->stride_w;
         out += pixels * p->out_c;
     }
-    if (p->low > INT16_MIN || p->high < INT16_MAX) {
+    if ((p->low > INT16_MIN) || (p->high < INT16_MAX)) {
         for (int16_t *at = step->out[0]; at != out; at++) {
             *at = (int16_t)lt_clamp(*at, p->low, p->high);
         }

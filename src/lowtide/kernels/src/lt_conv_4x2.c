@@ -12,7 +12,7 @@
 static inline int32_t two_of(const int8_t *x, uint32_t flip)
 {
 #ifdef LT_DSP
-    return lt_even((int32_t)((uint32_t)lt_load(x) ^ flip * 0x01010101U));
+    return lt_even((int32_t)((uint32_t)lt_load(x) ^ (flip * 0x01010101U)));
 #else
     uint32_t low = (uint32_t)(int8_t)((uint32_t)x[0] ^ flip);
     return (int32_t)((low & 0xFFFFU) | (uint32_t)(int8_t)((uint32_t)x[2] ^ flip) << 16);
@@ -22,7 +22,7 @@ static inline int32_t two_of(const int8_t *x, uint32_t flip)
 static inline int32_t others_of(const int8_t *x, uint32_t flip)
 {
 #ifdef LT_DSP
-    return lt_odd((int32_t)((uint32_t)lt_load(x) ^ flip * 0x01010101U));
+    return lt_odd((int32_t)((uint32_t)lt_load(x) ^ (flip * 0x01010101U)));
 #else
     return two_of(x + 1, flip);
 #endif
@@ -52,8 +52,8 @@ LT_APART static void unpack_pixels(const lt_conv_4x2_s8 *p, const int8_t *row, i
 {
     int32_t words = p->in_c >> 2;
     for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w, to += 4 * words) {
-        if (first >= 0 && first < p->in_w) {
-            unpack(to, row + first * p->in_c, words, p->flip);
+        if ((first >= 0) && (first < p->in_w)) {
+            unpack(to, row + (first * p->in_c), words, p->flip);
         } else {
             unpack_zeros(to, p->input_zero, words);
         }
@@ -67,10 +67,10 @@ LT_APART static void unpack_bytes(const lt_conv_4x2_s8 *p, const int8_t *row, in
     int8_t bytes[4] = {0, 0, 0, 0};
     int32_t k = 0;
     for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w) {
-        int32_t inside = first >= 0 && first < p->in_w;
-        const int8_t *pixel = inside ? row + first * p->in_c : NULL;
+        int32_t inside = (first >= 0) && (first < p->in_w);
+        const int8_t *pixel = inside ? (row + (first * p->in_c)) : NULL;
         for (int32_t c = 0; c < p->in_c; c++) {
-            bytes[k++] = (int8_t)(pixel != NULL ? pixel[c] ^ p->flip : p->input_zero);
+            bytes[k++] = (int8_t)((pixel != NULL) ? (pixel[c] ^ p->flip) : p->input_zero);
             if (k == 4) {
                 unpack(to, bytes, 1, 0);
                 to += 4;
@@ -89,13 +89,13 @@ LT_APART static void unpack_words(const lt_conv_4x2_s8 *p, const int8_t *row, in
 {
     int32_t at = first * p->in_c, end = p->in_w * p->in_c;
     for (int32_t left = p->words; left > 0; left--, at += 4, to += 4) {
-        if (at >= 0 && at + 4 <= end) {
+        if ((at >= 0) && ((at + 4) <= end)) {
             unpack(to, row + at, 1, p->flip);
         } else {
             int8_t bytes[4];
             for (int32_t i = 0; i < 4; i++) {
-                int32_t inside = at + i >= 0 && at + i < end;
-                bytes[i] = (int8_t)(inside ? row[at + i] ^ p->flip : p->input_zero);
+                int32_t inside = ((at + i) >= 0) && ((at + i) < end);
+                bytes[i] = (int8_t)(inside ? (row[at + i] ^ p->flip) : p->input_zero);
             }
             unpack(to, bytes, 1, 0);
         }
@@ -104,14 +104,14 @@ LT_APART static void unpack_words(const lt_conv_4x2_s8 *p, const int8_t *row, in
 
 static inline int32_t is_inside(const lt_conv_4x2_s8 *p, int32_t first)
 {
-    return first >= 0 && first <= p->last;
+    return (first >= 0) && (first <= p->last);
 }
 
 /* A row of the window that begins in column `first`, of one of two pixels. */
 static void unpack_one(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t first, int32_t *to)
 {
-    if (is_inside(p, first)) {
-        unpack(to, row + first * p->in_c, p->words, p->flip);
+    if (is_inside(p, first) != 0) {
+        unpack(to, row + (first * p->in_c), p->words, p->flip);
     } else if ((p->in_c & 3) == 0) {
         unpack_pixels(p, row, first, to);
     } else if (p->dilation_w == 1) {
@@ -124,17 +124,17 @@ static void unpack_one(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t first
 /* The windows of output columns x and x + 1. */
 LT_APART static void unpack_two(const lt_conv_4x2_s8 *p, const void *const *rows, int32_t x, int32_t *to)
 {
-    int32_t first = x * p->stride_w - p->pad_left, second = first + p->stride_w;
+    int32_t first = (x * p->stride_w) - p->pad_left, second = first + p->stride_w;
     int32_t both = is_inside(p, first) && is_inside(p, second);
     for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++, to += 4 * p->words) {
         const int8_t *row = *rows;
         if (row == NULL) {
             unpack_zeros(to, p->input_zero, p->words);
             unpack_zeros(to + 1, p->input_zero, p->words);
-        } else if (both && p->flip != 0) {
-            lt_4x2_unpack_flipped(to, row + first * p->in_c, row + second * p->in_c, p->words);
-        } else if (both) {
-            lt_4x2_unpack(to, row + first * p->in_c, row + second * p->in_c, p->words);
+        } else if (both && (p->flip != 0)) {
+            lt_4x2_unpack_flipped(to, row + (first * p->in_c), row + (second * p->in_c), p->words);
+        } else if (both != 0) {
+            lt_4x2_unpack(to, row + (first * p->in_c), row + (second * p->in_c), p->words);
         } else {
             unpack_one(p, row, first, to);
             unpack_one(p, row, second, to + 1);
@@ -169,12 +169,12 @@ static int8_t *copy(int8_t *to, const int8_t *from, int32_t n, int32_t flip)
  * and lie next to each other. */
 static void copy_pixels(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t first, int8_t *to)
 {
-    int32_t in_c = p->in_c, run = p->dilation_w == 1 ? p->kernel_w : 1;
+    int32_t in_c = p->in_c, run = (p->dilation_w == 1) ? p->kernel_w : 1;
     for (int32_t kx = p->kernel_w; kx > 0; kx -= run, first += p->dilation_w) {
-        int32_t from = first < 0 ? -first : 0, end = p->in_w - first;
-        from = from < run ? from : run;
-        end = end < run ? end : run;
-        end = end > from ? end : from;
+        int32_t from = (first < 0) ? -first : 0, end = p->in_w - first;
+        from = (from < run) ? from : run;
+        end = (end < run) ? end : run;
+        end = (end > from) ? end : from;
         to = fill(to, p->input_zero, from * in_c);
         if (end > from) {
             to = copy(to, row + (first + from) * in_c, (end - from) * in_c, p->flip);
@@ -187,17 +187,17 @@ static void copy_pixels(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t firs
 LT_APART static const int8_t *window(const lt_conv_4x2_s8 *p, const void *const *rows,
                                   int32_t x, int8_t *patch)
 {
-    int32_t first = x * p->stride_w - p->pad_left, words = p->words;
+    int32_t first = (x * p->stride_w) - p->pad_left, words = p->words;
     int8_t *to = patch;
-    if (p->direct) {
-        return (const int8_t *)rows[0] + first * p->in_c;
+    if (p->direct != 0U) {
+        return (const int8_t *)rows[0] + (first * p->in_c);
     }
     for (int32_t ky = 0; ky < p->kernel_h; ky++, to += 4 * words) {
         const int8_t *row = rows[ky];
         if (row == NULL) {
             (void)fill(to, p->input_zero, 4 * words);
-        } else if (is_inside(p, first)) {
-            (void)copy(to, row + first * p->in_c, 4 * words, p->flip);
+        } else if (is_inside(p, first) != 0) {
+            (void)copy(to, row + (first * p->in_c), 4 * words, p->flip);
         } else {
             copy_pixels(p, row, first, to);
         }
@@ -216,7 +216,7 @@ LT_APART static void run_rest(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt
     run(of);
     for (int32_t i = 0; i < pixels; i++) {
         for (int32_t c = 0; c < rest; c++) {
-            out[i * p->out_c + c] = last[4 * i + c];
+            out[(i * p->out_c) + c] = last[(4 * i) + c];
         }
     }
     of->out = out + rest - p->out_c;
@@ -244,8 +244,8 @@ LT_INLINE lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t l
     lt_4x2 of = {NULL, NULL, p->quads, step->out[0], p->out_c, p->out_c >> 2};
     int32_t x = 0, end = p->out_w - left;
     const int8_t *pixel = step->in[0];
-    for (; !p->lean && x + 1 < end; x += 2) {
-        if (p->direct) {
+    for (; !p->lean && ((x + 1) < end); x += 2) {
+        if (p->direct != 0U) {
             int32_t pitch = p->stride_w * p->in_c;
             lt_4x2_unpack(step->scratch, pixel, pixel + pitch, p->words);
             pixel += 2 * pitch;
@@ -323,8 +323,8 @@ LT_SHARED void lt_4x2_unpack_three(int32_t *to, const int8_t *pixel, int32_t pit
 {
     for (; words > 0; words--, to += 6, pixel += 4) {
         for (int32_t i = 0; i < 3; i++) {
-            to[i] = two_of(pixel + i * pitch, 0);
-            to[3 + i] = others_of(pixel + i * pitch, 0);
+            to[i] = two_of(pixel + (i * pitch), 0);
+            to[3 + i] = others_of(pixel + (i * pitch), 0);
         }
     }
 }
@@ -333,7 +333,7 @@ LT_SHARED void lt_4x2_unpack_three(int32_t *to, const int8_t *pixel, int32_t pit
 static int8_t scaled(int32_t sum, const int32_t *scale, int32_t high, int32_t any)
 {
     int32_t y, shift = scale[1] & 0xFF;
-    if (any) {
+    if (any != 0) {
         sum = high ? sum >> shift : (int32_t)((uint32_t)sum << shift);
         y = lt_broad(sum, scale[0], scale[2], scale[3], scale[1] >> 8);
     } else {
@@ -360,12 +360,12 @@ static void make(lt_4x2 *of, int32_t pixels, int32_t any)
     int8_t *out = of->out;
     int32_t words = any ? 4 : 2;
     for (int32_t left = of->groups; left > 0; left--, out += 4) {
-        const int32_t *weights = of->records + 4, *scales = weights + 4 * of->quads;
+        const int32_t *weights = of->records + 4, *scales = weights + (4 * of->quads);
         for (int32_t pixel = 0; pixel < pixels; pixel++) {
             for (int32_t pair = 0; pair < 2; pair++) {
                 int32_t sums[2] = {of->records[pair], of->records[2 + pair]}, halves[2];
-                const int32_t *scale = scales + 2 * words * pair;
-                int8_t *to = out + 2 * pair + pixel * of->out_c;
+                const int32_t *scale = scales + (2 * words * pair);
+                int8_t *to = out + (2 * pair) + (pixel * of->out_c);
                 if (pixels > 1) {
                     const int32_t *x = (const int32_t *)of->x + pixel;
                     pair_of(weights + pair, x, pixels, 2 * pixels, of->quads, sums);
@@ -380,7 +380,7 @@ static void make(lt_4x2 *of, int32_t pixels, int32_t any)
                 to[1] = scaled(lt_sub(sums[1], sums[0]), scale + words, 1, any);
             }
         }
-        of->records = scales + 4 * words;
+        of->records = scales + (4 * words);
     }
 }
 

@@ -16,9 +16,9 @@
 static int8_t finish(const lt_conv_packed_s8 *p, int32_t c, int32_t sum)
 {
     const int32_t *scales = p->scales + (c >> 1) * 5;
-    int32_t shift = c & 1 ? scales[4] >> 8 : scales[4] & 0xFF;
+    int32_t shift = (c & 1) ? (scales[4] >> 8) : (scales[4] & 0xFF);
     int32_t twice = lt_add(scales[(c & 1) * 2], lt_add(sum, sum));
-    int32_t y = lt_narrow(twice, scales[(c & 1) * 2 + 1], lt_centre(p->centre, shift), shift);
+    int32_t y = lt_narrow(twice, scales[((c & 1) * 2) + 1], lt_centre(p->centre, shift), shift);
     return (int8_t)lt_clamp(y, p->low, p->high);
 }
 
@@ -30,7 +30,7 @@ static inline int32_t half(const int32_t *weights, int32_t i)
     (void)__builtin_memcpy(&value, __builtin_assume_aligned((const int8_t *)weights + 2 * i, 2), 2);
     return value;
 #else
-    return i & 1 ? weights[i >> 1] >> 16 : (int16_t)weights[i >> 1];
+    return (i & 1) ? (weights[i >> 1] >> 16) : (int16_t)weights[i >> 1];
 #endif
 }
 
@@ -44,21 +44,21 @@ static inline int32_t low_byte(const int32_t *weights, int32_t i)
 }
 
 /* Product k of a four, with half i, of one pixel or of two. */
-#define ADD(k, i)                                     \
-    do {                                              \
+#define ADD(k, i)                                               \
+    do {                                                        \
         int32_t h = half(weights, i), w = low_byte(weights, i); \
-        int32_t x = x0[k];                            \
-        raw0 += (uint32_t)(x * h);                    \
-        LT_NOW(raw0);                                 \
-        low0 += (uint32_t)(x * w);                    \
-        LT_NOW(low0);                                 \
-        if (two) {                                    \
-            x = x1[k];                                \
-            raw1 += (uint32_t)(x * h);                \
-            LT_NOW(raw1);                             \
-            low1 += (uint32_t)(x * w);                \
-            LT_NOW(low1);                             \
-        }                                             \
+        int32_t x = x0[k];                                      \
+        raw0 += (uint32_t)(x * h);                              \
+        LT_NOW(raw0);                                           \
+        low0 += (uint32_t)(x * w);                              \
+        LT_NOW(low0);                                           \
+        if (two != 0) {                                         \
+            x = x1[k];                                          \
+            raw1 += (uint32_t)(x * h);                          \
+            LT_NOW(raw1);                                       \
+            low1 += (uint32_t)(x * w);                          \
+            LT_NOW(low1);                                       \
+        }                                                       \
     } while (0)
 
 #define FOUR                             \
@@ -95,12 +95,12 @@ static inline void pixels(const lt_conv_packed_s8 *p, const int8_t *first, const
             weights += 2;
         }
         out[c] = finish(p, c, (int32_t)low0);
-        if (two) {
+        if (two != 0) {
             out[p->out_c + c] = finish(p, c, (int32_t)low1);
         }
-        if (c + 1 < p->out_c) {
+        if ((c + 1) < p->out_c) {
             out[c + 1] = finish(p, c + 1, (int32_t)(raw0 - low0) >> 8);
-            if (two) {
+            if (two != 0) {
                 out[p->out_c + c + 1] = finish(p, c + 1, (int32_t)(raw1 - low1) >> 8);
             }
         }
@@ -120,8 +120,8 @@ LT_APART static void gather(const lt_conv_packed_s8 *p, const void *const *rows,
 static const int8_t *source(const lt_conv_packed_s8 *p, const lt_step *step, int32_t x,
                             int8_t *patch)
 {
-    if (p->direct) {
-        return (const int8_t *)step->in[0] + x * p->stride_w * p->in_c;
+    if (p->direct != 0U) {
+        return (const int8_t *)step->in[0] + (x * p->stride_w * p->in_c);
     }
     gather(p, step->in, x, patch);
     return patch;
@@ -133,9 +133,9 @@ LT_SHARED void lt_conv_packed_s8_row(const void *params, const lt_step *step)
     int8_t *out = step->out[0];
     int8_t *patch = step->scratch;
     int32_t x = 0;
-    for (; !p->lean && x + 1 < p->out_w; x += 2, out += 2 * p->out_c) {
+    for (; !p->lean && ((x + 1) < p->out_w); x += 2, out += 2 * p->out_c) {
         const int8_t *x0 = source(p, step, x, patch);
-        const int8_t *x1 = source(p, step, x + 1, patch + 4 * p->quads);
+        const int8_t *x1 = source(p, step, x + 1, patch + (4 * p->quads));
         pixels(p, x0, x1, 1, out);
     }
     LT_MACS(x * p->kernel_h * p->kernel_w * p->in_c * p->out_c);

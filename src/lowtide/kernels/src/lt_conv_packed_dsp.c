@@ -153,8 +153,8 @@ static void one_pixel(const lt_conv_packed_s8 *p, const int8_t *x, int8_t *out)
 static const int8_t *window(const lt_conv_packed_s8 *p, const void *const *rows, int32_t x,
                             int8_t *patch)
 {
-    if (p->direct) {
-        return (const int8_t *)rows[0] + x * p->stride_w * p->in_c;
+    if (p->direct != 0U) {
+        return (const int8_t *)rows[0] + (x * p->stride_w * p->in_c);
     }
     int8_t *to = LT_GATHER(p, rows, x, p->in_c, p->input_zero ^ p->flip, patch);
     if (p->flip != 0) {
@@ -194,23 +194,23 @@ static void unpack_zero(int32_t *to, int32_t zero, int32_t n)
 /* The window of output column x, unpacked without a copy as bytes; in_c is a multiple of 4. */
 static void unpack_window(const lt_conv_packed_s8 *p, const void *const *rows, int32_t x, int32_t *to)
 {
-    int32_t in_c = p->in_c, first = x * p->stride_w - p->pad_left;
+    int32_t in_c = p->in_c, first = (x * p->stride_w) - p->pad_left;
     int32_t run = p->kernel_w * in_c;
     for (int32_t ky = 0; ky < p->kernel_h; ky++) {
         const int8_t *row = rows[ky];
         if (row == NULL) {
             unpack_zero(to, p->input_zero, run);
             to += run;
-        } else if (p->dilation_w == 1 && first >= 0 && first + p->kernel_w <= p->in_w) {
-            unpack(to, row + first * in_c, run);
+        } else if ((p->dilation_w == 1) && (first >= 0) && ((first + p->kernel_w) <= p->in_w)) {
+            unpack(to, row + (first * in_c), run);
             to += run;
         } else {
             int32_t column = first;
             for (int32_t kx = 0; kx < p->kernel_w; kx++, column += p->dilation_w, to += in_c) {
-                if (column < 0 || column >= p->in_w) {
+                if ((column < 0) || (column >= p->in_w)) {
                     unpack_zero(to, p->input_zero, in_c);
                 } else {
-                    unpack(to, row + column * in_c, in_c);
+                    unpack(to, row + (column * in_c), in_c);
                 }
             }
         }
@@ -221,13 +221,13 @@ LT_SHARED void lt_conv_packed_s8_row(const void *params, const lt_step *step)
 {
     const lt_conv_packed_s8 *p = params;
     int32_t *halves = step->scratch;
-    int32_t whole = !p->direct && (p->in_c & 3) == 0 && p->flip == 0;
-    int8_t *patch = (int8_t *)(whole || p->lean || p->out_w == 1 ? halves : halves + 4 * p->quads);
+    int32_t whole = !p->direct && ((p->in_c & 3) == 0) && (p->flip == 0);
+    int8_t *patch = (int8_t *)((whole || p->lean || (p->out_w == 1)) ? halves : (halves + (4 * p->quads)));
     int8_t *out = step->out[0];
     int32_t depth = p->kernel_h * p->kernel_w * p->in_c;
     int32_t x = 0;
-    for (; !p->lean && x + 1 < p->out_w; x += 2, out += 2 * p->out_c) {
-        if (whole) {
+    for (; !p->lean && ((x + 1) < p->out_w); x += 2, out += 2 * p->out_c) {
+        if (whole != 0) {
             unpack_window(p, step->in, x, halves);
             unpack_window(p, step->in, x + 1, halves + 2);
         } else {

@@ -28,15 +28,15 @@ LT_SHARED void lt_conv_s16_row(const void *params, const lt_step *step)
         const int16_t *window = patch;
         LT_MACS(taps * depth * p->out_c);
         if (taps == 1) {
-            window = input + x * p->stride_w * p->in_c;
+            window = input + (x * p->stride_w * p->in_c);
         } else {
             (void)LT_GATHER(p, step->in, x, p->in_c * (int32_t)sizeof *patch, 0, (int8_t *)patch);
         }
         for (int32_t c = 0; c < p->out_c; c++) {
-            const int8_t *weights = p->weights + c * taps * depth;
+            const int8_t *weights = p->weights + (c * taps * depth);
             int64_t sum = 0;
             for (int32_t tap = 0; tap < taps; tap++, weights += depth) {
-                sum += lt_dot_s16(window + tap * p->in_c + c / filters * depth, weights, depth);
+                sum += lt_dot_s16(window + (tap * p->in_c) + (c / filters * depth), weights, depth);
             }
             int32_t y = lt_add(scaled(p, c, sum), p->output_zero);
             *out++ = (int16_t)lt_clamp(y, p->low, p->high);

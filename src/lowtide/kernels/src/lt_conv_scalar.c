@@ -40,22 +40,22 @@ static void flip(int8_t *bytes, int32_t n)
 /* Copy the window of output column x into `patch`, padding as the input's zero point. */
 LT_APART static void gather(const lt_conv_scalar_s8 *p, const void *const *rows, int32_t x, int8_t *patch)
 {
-    int32_t first = x * p->stride_w - p->pad_left;
+    int32_t first = (x * p->stride_w) - p->pad_left;
     int32_t run = p->kernel_w * p->in_c;
-    int32_t inside = p->dilation_w == 1 && first >= 0 && first + p->kernel_w <= p->in_w;
+    int32_t inside = (p->dilation_w == 1) && (first >= 0) && ((first + p->kernel_w) <= p->in_w);
     for (int32_t ky = 0; ky < p->kernel_h; ky++) {
         const int8_t *row = rows[ky];
         if (row == NULL) {
             (void)memset(patch, p->input_zero ^ p->flip, (size_t)run);
-        } else if (inside) {
-            copy(patch, row + first * p->in_c, run);
+        } else if (inside != 0) {
+            copy(patch, row + (first * p->in_c), run);
         } else {
             int32_t column = first;
             for (int32_t at = 0; at < run; at += p->in_c, column += p->dilation_w) {
-                if (column < 0 || column >= p->in_w) {
+                if ((column < 0) || (column >= p->in_w)) {
                     (void)memset(patch + at, p->input_zero ^ p->flip, p->in_c);
                 } else {
-                    copy(patch + at, row + column * p->in_c, p->in_c);
+                    copy(patch + at, row + (column * p->in_c), p->in_c);
                 }
             }
         }
@@ -69,8 +69,8 @@ LT_APART static void gather(const lt_conv_scalar_s8 *p, const void *const *rows,
 /* Where the products of output column x are. */
 static inline const int8_t *source(const lt_conv_scalar_s8 *p, const lt_step *step, int32_t x, int8_t *patch)
 {
-    if (p->direct) {
-        return (const int8_t *)step->in[0] + x * p->stride_w * p->in_c;
+    if (p->direct != 0U) {
+        return (const int8_t *)step->in[0] + (x * p->stride_w * p->in_c);
     }
     gather(p, step->in, x, patch);
     return patch;
@@ -86,35 +86,35 @@ typedef struct {
 } four;
 
 /* Where sums go. */
-#define FINISH(of, i, a, b, c, d) \
-    do {                          \
-        of->sums[i] = a;          \
-        of->sums[i + 1] = b;      \
-        of->sums[i + 2] = c;      \
-        of->sums[i + 3] = d;      \
+#define FINISH(of, i, a, b, c, d)   \
+    do {                            \
+        (of)->sums[i] = (a);        \
+        (of)->sums[(i) + 1] = (b);  \
+        (of)->sums[(i) + 2] = (c);  \
+        (of)->sums[(i) + 3] = (d);  \
     } while (0)
 
 /* What follows is apart, so that its loops have all registers. */
 #ifdef __arm__
 
 /* The product of a byte of either pixel. */
-#define BOTH(w, s, t)            \
-    do {                         \
-        int32_t w_ = w;          \
-        s += (uint32_t)(x * w_); \
-        LT_NOW(s);               \
-        t += (uint32_t)(y * w_); \
-        LT_NOW(t);               \
+#define BOTH(w, s, t)              \
+    do {                           \
+        int32_t w_ = w;            \
+        (s) += (uint32_t)(x * w_); \
+        LT_NOW(s);                 \
+        (t) += (uint32_t)(y * w_); \
+        LT_NOW(t);                 \
     } while (0)
 
 /* Byte i of either pixel with four channels. */
-#define TWO(i)                              \
-    do {                                    \
-        int32_t x = x0[i], y = x1[i];       \
-        BOTH(weights[4 * (i)], s0, t0);     \
-        BOTH(weights[4 * (i) + 1], s1, t1); \
-        BOTH(weights[4 * (i) + 2], s2, t2); \
-        BOTH(weights[4 * (i) + 3], s3, t3); \
+#define TWO(i)                                \
+    do {                                      \
+        int32_t x = x0[i], y = x1[i];         \
+        BOTH(weights[4 * (i)], s0, t0);       \
+        BOTH(weights[(4 * (i)) + 1], s1, t1); \
+        BOTH(weights[(4 * (i)) + 2], s2, t2); \
+        BOTH(weights[(4 * (i)) + 3], s3, t3); \
     } while (0)
 
 LT_APART static void add_two(four *of)
@@ -141,18 +141,18 @@ LT_APART static void add_two(four *of)
 /* Multiplications are slow elsewhere, and registers many: one multiplies both pixels, x + 2^16 * y. The
  * sum of two products is above -2^15 and below 2^15, for either pixel, as not both weights are -128: so
  * the second one's can be told from the other. A sum s is of all of that, t of the second pixel alone. */
-#define PAIR(w, c, s, t)                                          \
-    do {                                                          \
-        int32_t w0 = (w)[c], w1 = (w)[4 + (c)];                   \
-        uint32_t both = first * (uint32_t)w0 + second * (uint32_t)w1; \
-        s += both;                                                \
-        t += (uint32_t)((int32_t)(both + 0x7FFFU) >> 16);         \
+#define PAIR(w, c, s, t)                                                  \
+    do {                                                                  \
+        int32_t w0 = (w)[c], w1 = (w)[4 + (c)];                           \
+        uint32_t both = (first * (uint32_t)w0) + (second * (uint32_t)w1); \
+        (s) += both;                                                      \
+        (t) += (uint32_t)((int32_t)(both + 0x7FFFU) >> 16);               \
     } while (0)
 
 /* Two bytes of either pixel, from the i-th on, with four channels. */
 #define TWO(i)                                                     \
     do {                                                           \
-        const int8_t *w = weights + 4 * (i);                       \
+        const int8_t *w = weights + (4 * (i));                     \
         uint32_t first = PIXELS(i), second = PIXELS((i) + 1);      \
         PAIR(w, 0, s0, t0);                                        \
         PAIR(w, 1, s1, t1);                                        \
@@ -168,8 +168,8 @@ LT_APART static void add_two(four *of)
 #define LAST(c, s, t)                     \
     do {                                  \
         int32_t w0 = weights[c];          \
-        s += PIXELS(0) * (uint32_t)w0;    \
-        t += (uint32_t)(*x1 * w0);        \
+        (s) += PIXELS(0) * (uint32_t)w0;  \
+        (t) += (uint32_t)(*x1 * w0);      \
     } while (0)
 
 LT_APART static void add_two(four *of)
@@ -195,18 +195,18 @@ LT_APART static void add_two(four *of)
 #endif
 
 /* Byte i of one pixel with four channels. */
-#define ONE(i)                                      \
-    do {                                            \
-        int32_t x = x0[i];                          \
-        s0 += (uint32_t)(x * weights[4 * (i)]);     \
-        LT_NOW(s0);                                 \
-        s1 += (uint32_t)(x * weights[4 * (i) + 1]); \
-        LT_NOW(s1);                                 \
-        s2 += (uint32_t)(x * weights[4 * (i) + 2]); \
-        LT_NOW(s2);                                 \
-        s3 += (uint32_t)(x * weights[4 * (i) + 3]); \
-        LT_NOW(s3);                                 \
-        LT_THEN(s0, s1, s2, s3);                    \
+#define ONE(i)                                        \
+    do {                                              \
+        int32_t x = x0[i];                            \
+        s0 += (uint32_t)(x * weights[4 * (i)]);       \
+        LT_NOW(s0);                                   \
+        s1 += (uint32_t)(x * weights[(4 * (i)) + 1]); \
+        LT_NOW(s1);                                   \
+        s2 += (uint32_t)(x * weights[(4 * (i)) + 2]); \
+        LT_NOW(s2);                                   \
+        s3 += (uint32_t)(x * weights[(4 * (i)) + 3]); \
+        LT_NOW(s3);                                   \
+        LT_THEN(s0, s1, s2, s3);                      \
     } while (0)
 
 LT_APART static void add_one(four *of)
@@ -243,7 +243,7 @@ LT_INLINE void make(const lt_conv_scalar_s8 *p, const int8_t *x0, const int8_t *
     of.scales = p->scales;
     for (const int8_t *end = out + out_c; out != end;) {
         const uint32_t *sum = of.sums;
-        const int8_t *last = end - out < 4 ? end : out + 4;
+        const int8_t *last = ((end - out) < 4) ? end : (out + 4);
         if (x1 != NULL) {
             add_two(&of);
         } else {
@@ -275,7 +275,7 @@ LT_INLINE void run(const lt_conv_scalar_s8 *p, const lt_step *step,
     int8_t *patch = step->scratch;
     int32_t x = 0;
 #ifndef LT_SHORT /* there, two pixels have not enough registers */
-    for (; !p->lean && x + 1 < p->out_w; x += 2, out += 2 * p->out_c) {
+    for (; !p->lean && ((x + 1) < p->out_w); x += 2, out += 2 * p->out_c) {
         const int8_t *x0 = source(p, step, x, patch);
         const int8_t *x1 = source(p, step, x + 1, patch + p->products);
         by(p, x0, x1, out);

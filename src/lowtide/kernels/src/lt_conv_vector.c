@@ -4,6 +4,7 @@
 #include "lt_conv_vector.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "lt_elem.h"
 #include "lt_fixed.h"
@@ -13,7 +14,7 @@ static void gather_pixels(const lt_conv_vector_s8 *p, const void *row, int32_t f
 {
     lt_vector_rows of = {1, p->in_c, 0, p->input_zero, p->flip, 0};
     for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w, to += p->in_c) {
-        const void *const in = first >= 0 && first < p->in_w ? row : NULL;
+        const void *const in = ((first >= 0) && (first < p->in_w)) ? row : NULL;
         lt_vector_copy(to, &in, first * p->in_c, &of);
     }
 }
@@ -23,20 +24,20 @@ static void gather_pixels(const lt_conv_vector_s8 *p, const void *row, int32_t f
 LT_APART static void gather(const lt_conv_vector_s8 *p, const void *const *rows, int32_t first, int8_t *to)
 {
     int32_t width = p->kernel_w, in_c = p->in_c, run = width * in_c;
-    if (p->dilation_w != 1 && width != 1) {
+    if ((p->dilation_w != 1) && (width != 1)) {
         for (int32_t ky = p->kernel_h; ky > 0; ky--, to += run) {
             gather_pixels(p, *rows++, first, to);
         }
         return;
     }
-    int32_t before = first < 0 ? -first : 0, after = first + width - p->in_w;
-    before = before < width ? before : width;
-    after = after < 0 ? 0 : after < width ? after : width;
-    if (before + after > 0) {
+    int32_t before = (first < 0) ? -first : 0, after = first + width - p->in_w;
+    before = (before < width) ? before : width;
+    after = (after < 0) ? 0 : (after < width) ? after : width;
+    if ((before + after) > 0) {
         lt_vector_fill(to, p->input_zero, p->products);
     }
     lt_vector_rows of = {p->kernel_h, (width - before - after) * in_c, run, p->input_zero, p->flip, 0};
-    lt_vector_copy(to + before * in_c, rows, (first + before) * in_c, &of);
+    lt_vector_copy(to + (before * in_c), rows, (first + before) * in_c, &of);
 }
 
 enum { TURNS = 4 }; /* at once of channels that are no four */
@@ -46,19 +47,19 @@ LT_APART static void run_rest(const lt_conv_vector_s8 *p, void (*run)(const lt_v
                            int32_t pixels)
 {
     int8_t made[8 * TURNS], *out = of->out + (p->out_c & ~3);
-    int32_t rest = p->out_c & 3, width = of->last > 8 ? 16 : 8;
-    of->records += of->groups * (12 + 16 * of->chunks + width);
+    int32_t rest = p->out_c & 3, width = (of->last > 8) ? 16 : 8;
+    of->records += of->groups * (12 + (16 * of->chunks) + width);
     of->out = made;
     of->out_c = 4;
     of->groups = 1;
     for (int32_t left = of->turns; left > 0; left -= of->turns) {
-        of->turns = left < TURNS ? left : TURNS;
+        of->turns = (left < TURNS) ? left : TURNS;
         run(of);
-        for (int32_t i = 0; i < of->turns * pixels; i++, out += p->out_c) {
+        for (int32_t i = 0; i < (of->turns * pixels); i++, out += p->out_c) {
             out[0] = made[4 * i];
             if (rest > 1) {
-                out[1] = made[4 * i + 1];
-                out[rest - 1] = made[4 * i + rest - 1];
+                out[1] = made[(4 * i) + 1];
+                out[rest - 1] = made[(4 * i) + rest - 1];
             }
         }
         of->x[0] += of->turns * of->next;
@@ -75,7 +76,7 @@ static inline void prepare(const lt_conv_vector_s8 *p, int32_t pixels, lt_vector
     of->groups = p->out_c >> 2;
     of->out_c = p->out_c;
     of->next = pixels * pixel;
-    of->last = p->products - 16 * of->chunks;
+    of->last = p->products - (16 * of->chunks);
     of->zero = p->output_zero;
     of->low = p->low;
     of->high = p->high;
@@ -105,7 +106,7 @@ static inline void run_all(const lt_conv_vector_s8 *p, lt_vector *of, void (*run
                            const int8_t *x, int8_t *out, int32_t pixels, int32_t turns)
 {
     of->x[0] = x;
-    of->x[1] = pixels == 2 ? x + (of->next >> 1) : x;
+    of->x[1] = (pixels == 2) ? (x + (of->next >> 1)) : x;
     of->out = out;
     of->turns = turns;
     if (of->groups > 0) {
@@ -151,10 +152,11 @@ LT_INLINE void windows(const lt_conv_vector_s8 *p, const lt_step *step, int32_t 
     if (left > 1 && !p->lean) {
         void (*run)(const lt_vector *) = any ? begin_any(p, 2, &of) : begin(p, 2, &of);
         /* Of short rows without padding, those of both windows are copied at once. */
-        int32_t last = p->dilation_w != 1 && width != 1 ? -1 : length <= 16 ? p->in_w - width - stride : -1;
+        int32_t apart = (p->dilation_w != 1) && (width != 1);
+        int32_t last = (!apart && (length <= 16)) ? (p->in_w - width - stride) : -1;
         lt_vector_rows both = {p->kernel_h, length, length, p->input_zero, p->flip, stride * in_c};
         for (; left > 1; left -= 2, first += 2 * stride, out += 2 * p->out_c) {
-            if (first >= 0 && first <= last) {
+            if ((first >= 0) && (first <= last)) {
                 lt_vector_copy_two(patch, step->in, first * in_c, &both);
             } else {
                 gather(p, step->in, first, patch);
@@ -185,12 +187,12 @@ LT_APART static void run_windows_any(const lt_conv_vector_s8 *p, const lt_step *
 LT_INLINE void row(const lt_conv_vector_s8 *p, const lt_step *step, int32_t any)
 {
     LT_MACS(p->out_w * p->products * p->out_c);
-    if (p->direct) {
+    if (p->direct != 0) {
         (any ? run_direct_any : run_direct)(p, step->in[0], step->out[0]);
     } else {
         (any ? run_windows_any : run_windows)(p, step);
     }
-    if (p->out_w > 1 && (p->low > INT8_MIN || p->high < INT8_MAX)) {
+    if ((p->out_w > 1) && ((p->low > INT8_MIN) || (p->high < INT8_MAX))) {
         lt_vector_clamp(step->out[0], p->out_w * p->out_c, p->low, p->high);
     }
 }
@@ -207,14 +209,12 @@ LT_SHARED void lt_conv_vector_s8_any(const void *params, const lt_step *step)
 
 #ifndef LT_HELIUM
 
-#include <string.h>
-
 LT_SHARED void lt_vector_copy(int8_t *to, const void *const *rows, int32_t offset, const lt_vector_rows *of)
 {
     for (int32_t y = 0; y < of->rows; y++, to += of->pitch) {
         const int8_t *from = rows[y];
         for (int32_t i = 0; i < of->bytes; i++) {
-            to[i] = (int8_t)(from == NULL ? of->padding : from[offset + i] ^ of->flip);
+            to[i] = (int8_t)((from == NULL) ? of->padding : (from[offset + i] ^ of->flip));
         }
     }
 }
@@ -223,7 +223,7 @@ LT_SHARED void lt_vector_copy_two(int8_t *to, const void *const *rows, int32_t o
                                   const lt_vector_rows *of)
 {
     lt_vector_copy(to, rows, offset, of);
-    lt_vector_copy(to + of->rows * of->pitch, rows, offset + of->next, of);
+    lt_vector_copy(to + (of->rows * of->pitch), rows, offset + of->next, of);
 }
 
 LT_SHARED void lt_vector_fill(int8_t *to, int32_t value, int32_t n)
@@ -244,9 +244,9 @@ LT_SHARED void lt_vector_clamp(int8_t *at, int32_t n, int32_t low, int32_t high)
 static int8_t channel(const lt_vector *of, const int32_t *record, int32_t c, const int8_t *x, int32_t low,
                       int32_t high)
 {
-    int32_t width = of->last > 8 ? 16 : 8, sum = record[c];
-    const int8_t *w = (const int8_t *)(record + 4) + 16 * c;
-    const int32_t *scale = record + 4 + 16 * of->chunks + width;
+    int32_t width = (of->last > 8) ? 16 : 8, sum = record[c];
+    const int8_t *w = (const int8_t *)(record + 4) + (16 * c);
+    const int32_t *scale = record + 4 + (16 * of->chunks) + width;
     for (int32_t k = 0; k < of->chunks; k++, w += 64, x += 16) {
         for (int32_t i = 0; i < 16; i++) {
             sum += x[i] * w[i];
@@ -262,13 +262,13 @@ static int8_t channel(const lt_vector *of, const int32_t *record, int32_t c, con
 
 static void run_pixels(const lt_vector *of, int32_t pixels, int32_t low, int32_t high)
 {
-    int32_t words = 12 + 16 * of->chunks + (of->last > 8 ? 16 : 8);
+    int32_t words = 12 + (16 * of->chunks) + ((of->last > 8) ? 16 : 8);
     for (int32_t turn = 0; turn < of->turns; turn++) {
         for (int32_t i = 0; i < pixels; i++) {
-            int8_t *out = of->out + (turn * pixels + i) * of->out_c;
-            for (int32_t c = 0; c < 4 * of->groups; c++) {
+            int8_t *out = of->out + (((turn * pixels) + i) * of->out_c);
+            for (int32_t c = 0; c < (4 * of->groups); c++) {
                 const int32_t *record = of->records + (c >> 2) * words;
-                out[c] = channel(of, record, c & 3, of->x[i] + turn * of->next, low, high);
+                out[c] = channel(of, record, c & 3, of->x[i] + (turn * of->next), low, high);
             }
         }
     }

@@ -9,8 +9,8 @@
 LT_APART static const int8_t *window(const lt_conv_w4_s8 *p, const void *const *rows, int32_t x,
                             int8_t *patch)
 {
-    if (p->kernel_h * p->kernel_w == 1) {
-        return (const int8_t *)rows[0] + x * p->stride_w * p->in_c;
+    if ((p->kernel_h * p->kernel_w) == 1) {
+        return (const int8_t *)rows[0] + (x * p->stride_w * p->in_c);
     }
     (void)LT_GATHER(p, rows, x, p->in_c, p->input_zero, patch);
     return patch;
@@ -38,9 +38,9 @@ static void one(const lt_conv_w4_s8 *p, const int8_t *a, int32_t n, int8_t *out)
     const uint32_t less = eightfold(a, n);
     for (int32_t c = 0; c < p->out_c; c++) {
         int32_t sum = 0, i = 0;
-        for (; i + 2 <= n; i += 2) {
+        for (; (i + 2) <= n; i += 2) {
             int32_t pair = *weights++;
-            sum += (pair & 15) * a[i] + (pair >> 4) * a[i + 1];
+            sum += ((pair & 15) * a[i]) + ((pair >> 4) * a[i + 1]);
         }
         if (i < n) {
             sum += (*weights++ & 15) * a[i];
@@ -56,10 +56,10 @@ static void two(const lt_conv_w4_s8 *p, const int8_t *a, const int8_t *b, int32_
     const uint32_t less_a = eightfold(a, n), less_b = eightfold(b, n);
     for (int32_t c = 0; c < p->out_c; c++) {
         int32_t sum_a = 0, sum_b = 0, i = 0;
-        for (; i + 2 <= n; i += 2) {
+        for (; (i + 2) <= n; i += 2) {
             int32_t pair = *weights++, low = pair & 15, high = pair >> 4;
-            sum_a += low * a[i] + high * a[i + 1];
-            sum_b += low * b[i] + high * b[i + 1];
+            sum_a += (low * a[i]) + (high * a[i + 1]);
+            sum_b += (low * b[i]) + (high * b[i + 1]);
         }
         if (i < n) {
             int32_t low = *weights++ & 15;
@@ -79,7 +79,7 @@ LT_SHARED void lt_conv_w4_s8_row(const void *params, const lt_step *step)
     int8_t *out = step->out[0];
     int32_t x = 0;
     LT_MACS(n * p->out_c * p->out_w);
-    for (; !p->lean && x + 2 <= p->out_w; x += 2) {
+    for (; !p->lean && ((x + 2) <= p->out_w); x += 2) {
         const int8_t *a = window(p, step->in, x, patch);
         const int8_t *b = window(p, step->in, x + 1, patch + n);
         two(p, a, b, n, out);

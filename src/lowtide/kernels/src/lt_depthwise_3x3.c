@@ -13,13 +13,13 @@
 
 static int32_t smaller(int32_t a, int32_t b)
 {
-    return a < b ? a : b;
+    return (a < b) ? a : b;
 }
 
 /* Columns of padding. */
 static void pad(int32_t *columns, int32_t count)
 {
-    for (int32_t *end = columns + count * WORDS; columns != end; columns++) {
+    for (const int32_t *end = columns + (count * WORDS); columns != end; columns++) {
         LT_LOOP_AS_IT_IS(columns);
         *columns = 0;
     }
@@ -29,16 +29,16 @@ static void pad(int32_t *columns, int32_t count)
    frame is not kept while channels are made. */
 LT_APART static const int8_t *find_rows(const void *const *given, int32_t kernel_h, lt_3x3_piece *of)
 {
-    const int8_t *in[3] = {given[0], kernel_h > 1 ? given[1] : NULL, kernel_h > 2 ? given[2] : NULL};
-    const int8_t *any = in[0] != NULL ? in[0] : in[1] != NULL ? in[1] : in[2];
+    const int8_t *in[3] = {given[0], (kernel_h > 1) ? given[1] : NULL, (kernel_h > 2) ? given[2] : NULL};
+    const int8_t *any = (in[0] != NULL) ? in[0] : (in[1] != NULL) ? in[1] : in[2];
     const int8_t *rows[3];
     for (int32_t i = 0; i < 3; i++) {
-        rows[i] = in[i] != NULL ? in[i] : any;
+        rows[i] = (in[i] != NULL) ? in[i] : any;
     }
-    of->masks[0] = (in[0] != NULL ? 0xFFFFU : 0) | (in[1] != NULL ? 0xFFFF0000U : 0);
-    of->masks[1] = (in[0] != NULL ? 0xFFU : 0) | (in[1] != NULL ? 0xFF0000U : 0);
-    of->masks[1] |= in[2] != NULL ? 0xFF00FF00U : 0;
-    of->masks[2] = in[2] != NULL ? 0xFFFFFFFFU : 0xFFFFU;
+    of->masks[0] = ((in[0] != NULL) ? 0xFFFFU : 0) | ((in[1] != NULL) ? 0xFFFF0000U : 0);
+    of->masks[1] = ((in[0] != NULL) ? 0xFFU : 0) | ((in[1] != NULL) ? 0xFF0000U : 0);
+    of->masks[1] |= (in[2] != NULL) ? 0xFF00FF00U : 0;
+    of->masks[2] = (in[2] != NULL) ? 0xFFFFFFFFU : 0xFFFFU;
     of->row1 = (intptr_t)rows[1] - (intptr_t)rows[0];
     of->row2 = (intptr_t)rows[2] - (intptr_t)rows[0];
     return rows[0];
@@ -52,10 +52,10 @@ typedef struct {
 
 static parts parts_of(const lt_depthwise_3x3_s8 *p, int32_t x, int32_t n, int32_t no_rows)
 {
-    int32_t first = x * p->stride_w - p->pad_left, count = (n - 1) * p->stride_w + 3;
-    parts of = {first < 0 ? smaller(-first, count) : 0, 0, 0};
+    int32_t first = (x * p->stride_w) - p->pad_left, count = ((n - 1) * p->stride_w) + 3;
+    parts of = {(first < 0) ? smaller(-first, count) : 0, 0, 0};
     of.inside = no_rows ? 0 : smaller(p->in_w - first, count) - of.before;
-    of.inside = of.inside < 0 ? 0 : of.inside;
+    of.inside = (of.inside < 0) ? 0 : of.inside;
     of.after = count - of.before - of.inside;
     return of;
 }
@@ -70,7 +70,7 @@ static inline int32_t pair(int32_t low, int32_t high)
 LT_APART static void unpack_each(const lt_depthwise_3x3_s8 *p, const lt_3x3_piece *of, const int8_t *at,
                                  int32_t c, int32_t count)
 {
-    int32_t channels = p->channels, base = (int16_t)of->base, *to = of->to + of->count * WORDS;
+    int32_t channels = p->channels, base = (int16_t)of->base, *to = of->to + (of->count * WORDS);
     int32_t from[4]; /* of a result that is missing, the last channel */
     for (int32_t i = 0; i < 4; i++) {
         from[i] = smaller((c + i) / p->filters, channels - 1);
@@ -95,7 +95,7 @@ static void put(int8_t *to, const int8_t *from, int32_t bytes)
     }
 }
 
-LT_INLINE void row(const lt_depthwise_3x3_s8 *p, const lt_step *step, void (*make_1)(lt_3x3_piece *),
+LT_INLINE void run_row(const lt_depthwise_3x3_s8 *p, const lt_step *step, void (*make_1)(lt_3x3_piece *),
                    void (*make_2)(lt_3x3_piece *))
 {
     int32_t channels = p->channels * p->filters, stride = p->stride_w;
@@ -103,32 +103,33 @@ LT_INLINE void row(const lt_depthwise_3x3_s8 *p, const lt_step *step, void (*mak
     uint32_t low = (uint32_t)-p->input_zero;
     int8_t *out = step->out[0];
     lt_3x3_piece of = {step->scratch, {0, 0, 0}, p->centre, NULL, NULL, NULL, 0, 0, channels,
-                       (int32_t)((low & 0xFFFFU) | low << 16), 0, 0, out, 0};
+                       (int32_t)((low & 0xFFFFU) | (low << 16)), 0, 0, out, 0};
     const int8_t *rows = find_rows(step->in, p->kernel_h, &of);
     for (int32_t x = 0; x < p->out_w; x += of.n) {
         of.n = smaller(p->piece, p->out_w - x);
         parts at = parts_of(p, x, of.n, rows == NULL);
-        int32_t wide = at.before > 1 || at.after > 1; /* results overwrite what is not at the ends */
+        int32_t wide = (at.before > 1) || (at.after > 1); /* results overwrite what is not at the ends */
         of.records = p->records;
-        of.to = of.columns + at.before * WORDS;
+        of.to = of.columns + (at.before * WORDS);
         /* Columns in whose words there is more than is there, or no four channels. */
         int32_t each = apart ? at.inside : smaller(3 / channels, at.inside);
         of.count = at.inside - each;
-        of.out = few ? (int8_t *)of.columns : out + x * channels; /* behind what it still reads */
-        const int8_t *row = rows == NULL ? out : rows + (x * stride - p->pad_left + at.before) * p->channels;
+        of.out = few ? (int8_t *)of.columns : (out + (x * channels)); /* behind what it still reads */
+        const int8_t *row = (rows == NULL) ? out
+                                           : (rows + (((x * stride) - p->pad_left + at.before) * p->channels));
         of.row = row;
         LT_MACS(of.n * p->kernel_h * p->kernel_w * channels);
         for (int32_t c = 0; c < channels;) {
-            int32_t again = c + 4 > channels && !few ? c + 4 - channels : 0; /* results made before */
-            int32_t many = wide || apart || few || again > 0 ? 1 : (channels - c) / 4;
+            int32_t again = (((c + 4) > channels) && !few) ? (c + 4 - channels) : 0; /* results made before */
+            int32_t many = (wide || apart || few || (again > 0)) ? 1 : ((channels - c) / 4);
             c -= again;
             of.row -= again;
             of.out -= again;
             of.groups = many;
             pad(of.columns, at.before);
-            pad(of.to + at.inside * WORDS, at.after);
+            pad(of.to + (at.inside * WORDS), at.after);
             if (each > 0) {
-                unpack_each(p, &of, row + of.count * p->channels, c, each);
+                unpack_each(p, &of, row + (of.count * p->channels), c, each);
             }
             if (stride == 1) {
                 make_1(&of);
@@ -137,21 +138,21 @@ LT_INLINE void row(const lt_depthwise_3x3_s8 *p, const lt_step *step, void (*mak
             }
             c += 4 * many;
         }
-        if (few) {
-            put(out + x * channels, step->scratch, of.n * channels);
+        if (few != 0) {
+            put(out + (x * channels), step->scratch, of.n * channels);
         }
     }
-    lt_clamp_row(out, out + p->out_w * channels, p->low, p->high);
+    lt_clamp_row(out, out + (p->out_w * channels), p->low, p->high);
 }
 
 LT_SHARED void lt_depthwise_3x3_s8_row(const void *params, const lt_step *step)
 {
-    row(params, step, lt_3x3_make_1, lt_3x3_make_2);
+    run_row(params, step, lt_3x3_make_1, lt_3x3_make_2);
 }
 
 LT_SHARED void lt_depthwise_3x3_s8_any(const void *params, const lt_step *step)
 {
-    row(params, step, lt_3x3_any_1, lt_3x3_any_2);
+    run_row(params, step, lt_3x3_any_1, lt_3x3_any_2);
 }
 
 #ifndef LT_DSP
@@ -214,6 +215,11 @@ static void sum(lt_3x3_piece *of, int32_t stride, int32_t any)
             last = (int8_t *)(at + WORDS) + order[i];
             value = (int8_t)lt_clamp(found, INT8_MIN, INT8_MAX);
         }
+#ifdef __GNUC__
+        if (last == NULL) {
+            __builtin_unreachable(); /* n is 1 or more */
+        }
+#endif
         *last = value;
     }
 }
@@ -224,7 +230,7 @@ static void make(lt_3x3_piece *of, int32_t stride, int32_t any)
         unpack(of);
         sum(of, stride, any);
         for (int32_t i = 0; i < of->n; i++) {
-            (void)memcpy(of->out + i * of->pitch, of->columns + WORDS * (1 + i * stride), 4);
+            (void)memcpy(of->out + (i * of->pitch), of->columns + (WORDS * (1 + (i * stride))), 4);
         }
     }
 }

@@ -14,13 +14,13 @@
 
 static int32_t smaller(int32_t a, int32_t b)
 {
-    return a < b ? a : b;
+    return (a < b) ? a : b;
 }
 
 /* How often b goes into a, rounded up; a >= 0. */
 static int32_t parts(int32_t a, int32_t b)
 {
-    return b == 1 ? a : (a + b - 1) / b;
+    return (b == 1) ? a : ((a + b - 1) / b);
 }
 
 /* The rows that are there, and the pairs of rows that these are in: from the first up to the end. All are
@@ -32,7 +32,7 @@ typedef struct {
 LT_INLINE rows_there find_rows(const lt_depthwise_columns_s8 *p, const void *const *in)
 {
     rows_there of = {0, p->kernel_h, 0, 0};
-    for (; of.row < of.row_end && in[of.row] == NULL; of.row++) {
+    for (; (of.row < of.row_end) && (in[of.row] == NULL); of.row++) {
     }
     if (of.row == of.row_end) {
         return (rows_there){0, 0, 0, 0};
@@ -40,7 +40,7 @@ LT_INLINE rows_there find_rows(const lt_depthwise_columns_s8 *p, const void *con
     for (; in[of.row_end - 1] == NULL; of.row_end--) {
     }
     of.pair = of.row / 2;
-    of.pairs = (of.row_end + 1) / 2 - of.pair;
+    of.pairs = ((of.row_end + 1) / 2) - of.pair;
     return of;
 }
 
@@ -60,17 +60,17 @@ LT_APART static void unpack(const columns_read *of, int32_t at, const int32_t *r
     int32_t next = of->each, dilation = p->dilation_w, all = (p->kernel_h + 1) / 2;
     int32_t row = 2 * of->rows->pair;
     uint32_t low = (uint32_t)-p->input_zero;
-    lt_columns_source from = {NULL, 0, dilation * p->channels, (int32_t)((low & 0xFFFFU) | low << 16)};
+    lt_columns_source from = {NULL, 0, dilation * p->channels, (int32_t)((low & 0xFFFFU) | (low << 16))};
     record += 2 * of->rows->pair;
     for (; row < of->rows->row_end; row += 2, weights += FOUR, record += 2) {
-        const int8_t *upper = of->in[row], *lower = row + 1 < of->rows->row_end ? of->in[row + 1] : upper;
-        uint32_t mask = (upper != NULL ? 0xFFFFU : 0) | (row + 1 < of->rows->row_end ? 0xFFFF0000U : 0);
-        int32_t *run = weights + p->kernel_w * (next / (int32_t)sizeof *run);
+        const int8_t *upper = of->in[row], *lower = ((row + 1) < of->rows->row_end) ? of->in[row + 1] : upper;
+        uint32_t mask = ((upper != NULL) ? 0xFFFFU : 0) | (((row + 1) < of->rows->row_end) ? 0xFFFF0000U : 0);
+        int32_t *run = weights + (p->kernel_w * (next / (int32_t)sizeof *run));
         lt_columns_weights(weights, record, p->kernel_w, mask, 8 * all, next);
-        upper = upper != NULL ? upper : lower;
+        upper = (upper != NULL) ? upper : lower;
         from.other = (intptr_t)lower - (intptr_t)upper;
-        upper += of->first * p->channels + at;
-        for (int32_t i = of->end - of->first; i > of->end - of->first - dilation && i > 0; i--) {
+        upper += (of->first * p->channels) + at;
+        for (int32_t i = of->end - of->first; (i > (of->end - of->first - dilation)) && (i > 0); i--) {
             from.row = upper;
             lt_columns_unpack(&from, run, parts(i, dilation), next);
             run += of->apart * (next / (int32_t)sizeof *run);
@@ -84,17 +84,17 @@ LT_APART static void unpack(const columns_read *of, int32_t at, const int32_t *r
 LT_APART static void list_windows(const lt_depthwise_columns_s8 *p, int32_t x, int32_t n, int32_t each, int32_t first,
                          int32_t apart, int32_t words, lt_columns_window *to)
 {
-    int32_t dilation = p->dilation_w, column = x * p->stride_w - p->pad_left;
+    int32_t dilation = p->dilation_w, column = (x * p->stride_w) - p->pad_left;
     for (; n > 0; n--, column += p->stride_w, to++) {
-        int32_t from = column < 0 ? parts(-column, dilation) : 0;
-        int32_t end = column < p->in_w ? smaller(p->kernel_w, parts(p->in_w - column, dilation)) : 0;
-        int32_t at = column + from * dilation - first;
+        int32_t from = (column < 0) ? parts(-column, dilation) : 0;
+        int32_t end = (column < p->in_w) ? smaller(p->kernel_w, parts(p->in_w - column, dilation)) : 0;
+        int32_t at = column + (from * dilation) - first;
         if (dilation > 1) {
-            at = at % dilation * apart + at / dilation;
+            at = (at % dilation * apart) + (at / dilation);
         }
-        to->x = words + (end > from ? at * each : 0);
+        to->x = words + ((end > from) ? (at * each) : 0);
         to->w = from * each;
-        to->size = end > from ? (end - from) * each : 0;
+        to->size = (end > from) ? ((end - from) * each) : 0;
     }
 }
 
@@ -102,14 +102,14 @@ LT_APART static void list_windows(const lt_depthwise_columns_s8 *p, int32_t x, i
 LT_INLINE void piece_by(const lt_depthwise_columns_s8 *p, const rows_there *rows, const lt_step *step, int32_t x,
                         int32_t n, void (*sum)(const lt_columns_sums *), int32_t scales)
 {
-    int32_t first = x * p->stride_w - p->pad_left, channels = p->channels;
+    int32_t first = (x * p->stride_w) - p->pad_left, channels = p->channels;
     int32_t end = smaller(p->in_w, first + (n - 1) * p->stride_w + (p->kernel_w - 1) * p->dilation_w + 1);
     lt_columns_window *windows = step->scratch;
     int32_t *weights = (int32_t *)(windows + n);
     const int32_t *record = p->records;
-    columns_read of = {p, step->in, rows, first < 0 ? 0 : first, end, 0, 0};
+    columns_read of = {p, step->in, rows, (first < 0) ? 0 : first, end, 0, 0};
     lt_columns_sums sums = {windows, windows + n, NULL, NULL, p->centre, NULL, channels, weights};
-    of.apart = end > of.first ? parts(end - of.first, p->dilation_w) : 0;
+    of.apart = (end > of.first) ? parts(end - of.first, p->dilation_w) : 0;
     of.each = FOUR * (int32_t)sizeof *weights * rows->pairs;
     list_windows(p, x, n, of.each, of.first, of.apart, p->kernel_w * of.each, windows);
     for (int32_t c = 0; c < channels; c += FOUR) {
@@ -142,14 +142,14 @@ LT_INLINE void taps_by(const lt_depthwise_columns_s8 *p, const rows_there *of, c
     uint32_t low = (uint32_t)-p->input_zero;
     int32_t channels = p->channels, whole = channels & ~3, word = (int32_t)sizeof *p->records;
     lt_columns_taps taps = {NULL, 0, step->in + of->row, step->in + of->row_end, word * of->row,
-                            word * (p->kernel_h - of->row_end), 0, (int32_t)((low & 0xFFFFU) | low << 16),
+                            word * (p->kernel_h - of->row_end), 0, (int32_t)((low & 0xFFFFU) | (low << 16)),
                             p->centre, step->out[0]};
     int32_t column = -p->pad_left;
     for (int32_t x = 0; x < p->out_w; x++, column += p->stride_w, taps.out += channels) {
-        int32_t inside = column >= 0 && column < p->in_w;
+        int32_t inside = (column >= 0) && (column < p->in_w);
         taps.records = p->records;
-        taps.rows = inside ? step->in + of->row : taps.end;
-        taps.before = inside ? word * of->row : word * of->row_end;
+        taps.rows = inside ? (step->in + of->row) : taps.end;
+        taps.before = inside ? (word * of->row) : (word * of->row_end);
         taps.at = column * channels;
         taps.last = taps.at + whole;
         taps.records = tap(&taps);
@@ -174,7 +174,7 @@ LT_APART static void make_taps_any(const lt_depthwise_columns_s8 *p, const rows_
     taps_by(p, of, step, lt_columns_tap_any);
 }
 
-LT_INLINE void row(const lt_depthwise_columns_s8 *p, const lt_step *step, int32_t any)
+LT_INLINE void run_row(const lt_depthwise_columns_s8 *p, const lt_step *step, int32_t any)
 {
     rows_there of = find_rows(p, step->in);
     int8_t *out = step->out[0];
@@ -186,17 +186,17 @@ LT_INLINE void row(const lt_depthwise_columns_s8 *p, const lt_step *step, int32_
         }
     }
     LT_MACS(p->out_w * p->kernel_h * p->kernel_w * p->channels);
-    lt_clamp_row(out, out + p->out_w * p->channels, p->low, p->high);
+    lt_clamp_row(out, out + (p->out_w * p->channels), p->low, p->high);
 }
 
 LT_SHARED void lt_depthwise_columns_s8_row(const void *params, const lt_step *step)
 {
-    row(params, step, 0);
+    run_row(params, step, 0);
 }
 
 LT_SHARED void lt_depthwise_columns_s8_any(const void *params, const lt_step *step)
 {
-    row(params, step, 1);
+    run_row(params, step, 1);
 }
 
 #ifndef LT_DSP
@@ -205,8 +205,8 @@ LT_SHARED void lt_depthwise_columns_s8_any(const void *params, const lt_step *st
 static int32_t halves(uint32_t word, int32_t i)
 {
     uint32_t low = (uint32_t)(int8_t)(word >> (8 * i) & 0xFFU);
-    uint32_t high = (uint32_t)(int8_t)(word >> (8 * i + 16) & 0xFFU);
-    return (int32_t)((low & 0xFFFFU) | high << 16);
+    uint32_t high = (uint32_t)(int8_t)((word >> ((8 * i) + 16)) & 0xFFU);
+    return (int32_t)((low & 0xFFFFU) | (high << 16));
 }
 
 LT_SHARED void lt_columns_weights(int32_t *to, const int32_t *from, int32_t count, uint32_t mask,
@@ -238,8 +238,8 @@ LT_SHARED void lt_columns_unpack(const lt_columns_source *from, int32_t *to, int
 static void scale(const int32_t *sums, const int32_t *scales, int32_t odd, int8_t *out, int32_t any)
 {
     for (int32_t i = 0; i < FOUR; i++) {
-        if (any) {
-            const int32_t *each = scales + 4 * i;
+        if (any != 0) {
+            const int32_t *each = scales + (4 * i);
             int32_t shifted = (int32_t)((uint32_t)sums[i] << (each[1] & 0xFF));
             int32_t broad = lt_broad(shifted, each[0], each[2], each[3], each[1] >> 8);
             out[i] = (int8_t)lt_clamp(broad, INT8_MIN, INT8_MAX);
@@ -256,8 +256,9 @@ static void sum_by(const lt_columns_sums *of, int32_t any)
     int8_t *out = of->out;
     for (const lt_columns_window *at = of->windows; at != of->end; at++, out += of->pitch) {
         int32_t sums[FOUR] = {of->biases[0], of->biases[1], of->biases[2], of->biases[3]};
-        const int32_t *x = of->base + at->x / (int32_t)sizeof *x, *end = x + at->size / (int32_t)sizeof *x;
-        const int32_t *w = of->base + at->w / (int32_t)sizeof *w;
+        const int32_t *x = of->base + (at->x / (int32_t)sizeof *x);
+        const int32_t *end = x + (at->size / (int32_t)sizeof *x);
+        const int32_t *w = of->base + (at->w / (int32_t)sizeof *w);
         for (; x != end; x += FOUR, w += FOUR) {
             static const int8_t order[FOUR] = {0, 2, 1, 3};
             for (int32_t i = 0; i < FOUR; i++) {
@@ -286,7 +287,7 @@ static const int32_t *tap_by(const lt_columns_taps *of, int32_t any)
     int8_t *out = of->out;
     for (intptr_t at = of->at; at != of->last; at += FOUR, out += FOUR) {
         int32_t sums[FOUR] = {record[0], record[1], record[2], record[3]};
-        const int32_t *w = record + FOUR + of->before / words;
+        const int32_t *w = record + FOUR + (of->before / words);
         for (const void *const *row = of->rows; row != of->end; row++, w++) {
             const int8_t *x = (const int8_t *)*row + at;
             for (int32_t i = 0; i < FOUR; i++) {

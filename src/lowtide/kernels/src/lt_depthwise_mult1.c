@@ -17,7 +17,7 @@ typedef struct {
 static inline int8_t scaled(const lt_depthwise_mult1_s8 *p, int32_t c, int32_t sum, int32_t any)
 {
     int32_t shift = p->shift[c], y;
-    if (any) {
+    if (any != 0) {
         y = lt_add(lt_scale(lt_add(p->bias[c], sum), p->multiplier[c], shift), p->centre >> 1);
         return (int8_t)lt_clamp(y, p->low, p->high);
     }
@@ -35,11 +35,11 @@ LT_INLINE void channels(const lt_depthwise_mult1_s8 *p, const void *const *rows,
     int32_t sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
     for (int32_t ky = 0; ky < p->kernel_h; ky++) {
         const int8_t *x = rows[ky];
-        const int8_t *w = p->weights + (ky * p->kernel_w + at.kx0) * next + c;
+        const int8_t *w = p->weights + (((ky * p->kernel_w) + at.kx0) * next) + c;
         if (x == NULL) {
             continue;
         }
-        x += at.column * next + c;
+        x += (at.column * next) + c;
         for (int32_t n = at.kx1 - at.kx0; n > 0; n--) {
             sum0 += (x[0] - zero) * w[0];
             if (block == 4) {
@@ -63,17 +63,17 @@ LT_INLINE void run(const lt_depthwise_mult1_s8 *p, const lt_step *step, int32_t 
 {
     int8_t *out = step->out[0];
     for (int32_t x = 0; x < p->out_w; x++, out += p->channels) {
-        window at = {x * p->stride_w - p->pad_left, 0, p->kernel_w};
+        window at = {(x * p->stride_w) - p->pad_left, 0, p->kernel_w};
         int32_t c = 0;
         LT_MACS(p->kernel_h * p->kernel_w * p->channels);
-        for (; at.column < 0 && at.kx0 < at.kx1; at.kx0++) {
+        for (; (at.column < 0) && (at.kx0 < at.kx1); at.kx0++) {
             at.column += p->dilation_w;
         }
-        while (at.kx1 > at.kx0 && at.column + (at.kx1 - 1 - at.kx0) * p->dilation_w >= p->in_w) {
+        while ((at.kx1 > at.kx0) && ((at.column + ((at.kx1 - 1 - at.kx0) * p->dilation_w)) >= p->in_w)) {
             at.kx1--;
         }
-        for (; p->channels > 3 && c < p->channels; c += 4) { /* the last four may have some made before */
-            channels(p, step->in, at, c > p->channels - 4 ? p->channels - 4 : c, 4, any, out);
+        for (; (p->channels > 3) && (c < p->channels); c += 4) { /* the last four may have some made before */
+            channels(p, step->in, at, (c > (p->channels - 4)) ? (p->channels - 4) : c, 4, any, out);
         }
         for (; c < p->channels; c++) {
             channels(p, step->in, at, c, 1, any, out);

@@ -31,7 +31,7 @@ static int32_t list_taps(const lt_depthwise_mult1_s8 *p, const void *const *rows
         const int8_t *row = rows[ky];
         int32_t at = column;
         for (int32_t kx = p->kernel_w; kx > 0; kx--) {
-            if (row != NULL && (uint32_t)at < (uint32_t)end) {
+            if ((row != NULL) && ((uint32_t)at < (uint32_t)end)) {
                 to->x = row + at;
                 to->weight = weight;
                 to++;
@@ -94,7 +94,7 @@ static inline sums sum_four(const tap *taps, int32_t n, int32_t c, int32_t base)
 static inline int8_t scaled(int32_t bias, int32_t sum, int32_t multiplier, int32_t odd, int32_t shift,
                             int32_t any)
 {
-    if (any) {
+    if (any != 0) {
         int32_t y = lt_add(lt_scale(lt_add(bias, sum), multiplier, shift), odd >> 1);
         return (int8_t)lt_clamp(y, INT8_MIN, INT8_MAX);
     }
@@ -110,7 +110,7 @@ LT_INLINE void pixel(const lt_depthwise_mult1_s8 *p, const tap *taps, int32_t n,
     int32_t channels = p->channels, odd = p->centre, zero = p->input_zero;
     int32_t base = (int32_t)((uint32_t)(-zero & 0xFFFF) | (uint32_t)-zero << 16);
     int32_t c = 0;
-    for (int32_t left = channels > 3 ? channels : 0; left > 0; left -= 4, c += 4) {
+    for (int32_t left = (channels > 3) ? channels : 0; left > 0; left -= 4, c += 4) {
         if (left < 4) { /* some that were made before, and the last */
             int32_t again = 4 - left;
             c -= again;
@@ -145,7 +145,7 @@ LT_INLINE void run(const lt_depthwise_mult1_s8 *p, const lt_step *step, int32_t 
     int32_t column = -p->pad_left, last = p->in_w - (p->kernel_w - 1) * p->dilation_w - 1;
     int32_t n = 0, inside = 0; /* no column of the listed window is padding */
     for (int32_t left = p->out_w; left > 0; left--) {
-        if (inside && column <= last) {
+        if (inside && (column <= last)) {
             for (int32_t i = 0; i < n; i++) {
                 taps[i].x += p->stride_w * p->channels;
             }

@@ -139,8 +139,8 @@ typedef struct {
  * multiplier and shift, r10 step, r11 zero, r12 four advances, lr fours left; q2 places, q4 to q7 weights. */
 #define CHUNK(sum, at, w)                                                                            \
     "vldrb.u8 q0, [r1, #" at "]\n\t"                                                                 \
-    "vldrb.u8 q1, [r3, #" at "]\n\t" sum " r0, q0, " w "\n\t"                                       \
-    "vldrb.u8 q0, [r5, #" at "]\n\t" sum " r2, q1, " w "\n\t"                                       \
+    "vldrb.u8 q1, [r3, #" at "]\n\t" sum " r0, q0, " w "\n\t"                                        \
+    "vldrb.u8 q0, [r5, #" at "]\n\t" sum " r2, q1, " w "\n\t"                                        \
     "vldrb.u8 q1, [r9, #" at "]\n\t" sum " r4, q0, " w "\n\t" sum " r6, q1, " w "\n\t"
 #define FOURS_TIMES                                                                                  \
     "ldm r8, {r0, r2, r4}\n\t"                                                                       \
@@ -165,7 +165,7 @@ typedef struct {
             "ldrd r4, r5, [r0, #8]\n\t"                                                              \
             "ldrd r7, r10, [r0, #16]\n\t"                                                            \
             "ldrd r11, r6, [r0, #24]\n\t"                                                            \
-            "vctp.8 r5\n\t" WEIGHTS "ldr r5, [r0, #32]\n\t"                                         \
+            "vctp.8 r5\n\t" WEIGHTS "ldr r5, [r0, #32]\n\t"                                          \
             "vctp.32 r5\n\t"                                                                         \
             "vldrw.u32 q2, [r0, #48]\n\t"                                                            \
             "add r8, r0, #36\n\t"                                                                    \
@@ -226,7 +226,7 @@ LT_INLINE void make_channels(const lt_planes *of, void (*make)(const wide *), in
     each.x = x;
     each.advance = of->advance;
     each.w = (const int8_t *)of->record;
-    each.last = of->taps - 16 * chunks;
+    each.last = of->taps - (16 * chunks);
     each.step = 4 * of->pitch;
     each.zero = of->zero;
     each.fours = turns;
@@ -236,7 +236,7 @@ LT_INLINE void make_channels(const lt_planes *of, void (*make)(const wide *), in
         each.bias = scale[0];
         each.multiplier = scale[4];
         each.shift = scale[8];
-        if (any) {
+        if (any != 0) {
             each.left = scale[8] > 0 ? scale[8] : 0;
             each.shift -= each.left;
         }
@@ -281,25 +281,25 @@ typedef struct {
 
 /* r1 rows, r2 how many are left, r3 planes, r4 offset, r5 in, r6 out, r7 more, r8 and r9 back, r0 from, r10 to;
  * q0 and q1 places. */
-#define TAKE(load, store)                                                                            \
-    __asm__("push {r4-r11, lr}\n\t"                                                                  \
+#define TAKE(load, store)                                                                           \
+    __asm__("push {r4-r11, lr}\n\t"                                                                 \
             "vldrw.u32 q0, [r0, #40]\n\t"                                                           \
             "vldrw.u32 q1, [r0, #56]\n\t"                                                           \
-            "ldm r0, {r1-r9}\n"                                                                      \
-            "1:\n\t"                                                                                 \
+            "ldm r0, {r1-r9}\n"                                                                     \
+            "1:\n\t"                                                                                \
             "ldr r0, [r1], #4\n\t"                                                                  \
             "cbz r0, 4f\n\t"                                                                        \
             "add r0, r0, r4\n\t"                                                                    \
             "mov r10, r3\n\t"                                                                       \
-            "wls lr, r7, 3f\n"                                                                       \
-            "2:\n\t" load " q2, [r0, q0]\n\t"                                                      \
-            "add r0, r0, r5\n\t" store " q2, [r10, q1]\n\t"                                        \
+            "wls lr, r7, 3f\n"                                                                      \
+            "2:\n\t" load " q2, [r0, q0]\n\t"                                                       \
+            "add r0, r0, r5\n\t" store " q2, [r10, q1]\n\t"                                         \
             "add r10, r10, r6\n\t"                                                                  \
-            "le lr, 2b\n"                                                                            \
-            "3:\n\t"                                                                                 \
+            "le lr, 2b\n"                                                                           \
+            "3:\n\t"                                                                                \
             "sub r0, r0, r8\n\t"                                                                    \
-            "sub r10, r10, r9\n\t" load " q2, [r0, q0]\n\t" store " q2, [r10, q1]\n"              \
-            "4:\n\t"                                                                                 \
+            "sub r10, r10, r9\n\t" load " q2, [r0, q0]\n\t" store " q2, [r10, q1]\n"                \
+            "4:\n\t"                                                                                \
             "add r3, r3, #1\n\t"                                                                    \
             "subs r2, r2, #1\n\t"                                                                   \
             "bne 1b\n\t"                                                                            \
@@ -330,19 +330,19 @@ static void take_one(const source *of)
 /* Sets up all that is the same for all channels, and returns what takes four of them. */
 LT_INLINE void (*begin(source *from, const lt_planes *of))(const source *)
 {
-    int32_t near = 3 * of->pitch + 3 <= UINT8_MAX && 3 * (of->plane + of->kernel_h) <= UINT8_MAX;
-    int32_t many = of->columns > 3 && near ? 4 : of->columns > 1 ? 2 : 1;
+    int32_t near = (((3 * of->pitch) + 3) <= UINT8_MAX) && ((3 * (of->plane + of->kernel_h)) <= UINT8_MAX);
+    int32_t many = ((of->columns > 3) && near) ? 4 : (of->columns > 1) ? 2 : 1;
     from->rows = of->rows;
     from->kernel_h = of->kernel_h;
-    from->planes = of->planes + of->from * of->kernel_h;
+    from->planes = of->planes + (of->from * of->kernel_h);
     from->offset = of->offset;
     from->in = many * of->pitch;
     from->out = many * of->kernel_h;
     from->more = (of->columns - 1) / many;
-    int32_t back = (from->more + 1) * many - of->columns;
+    int32_t back = ((from->more + 1) * many) - of->columns;
     from->back_in = back * of->pitch;
     from->back_out = back * of->kernel_h;
-    int32_t last = of->pitch < 4 ? of->pitch - 1 : 3; /* which a channel that is missing has the bytes of */
+    int32_t last = (of->pitch < 4) ? (of->pitch - 1) : 3; /* which a channel that is missing has the bytes of */
     if (many == 4) {
         uint8x16_t lane = vidupq_n_u8(0, 1), channel = vandq_u8(lane, vdupq_n_u8(3));
         uint8x16_t column = vshrq_n_u8(lane, 2), to = vmulq_n_u8(channel, (uint8_t)of->plane);
@@ -372,21 +372,21 @@ LT_INLINE void run(lt_planes *of, int32_t any)
     void (*take)(const source *) = begin(&from, of);
     void (*make)(const lt_planes *) = any ? scaled_any : pixels_any;
     int8_t *out = of->out;
-    if (any) {
+    if (any != 0) {
         make = of->taps > 16 ? channels_any : of->pitch < 4 ? scaled_few : scaled_any;
     } else if (of->taps > 16) {
         make = channels;
     } else if (of->pitch < 4) {
         make = pixels_few;
-    } else if (of->taps == 9 && (of->advance == 3 || of->advance == 6)) {
-        make = of->advance == 3 ? pixels_3 : pixels_6;
+    } else if ((of->taps == 9) && ((of->advance == 3) || (of->advance == 6))) {
+        make = (of->advance == 3) ? pixels_3 : pixels_6;
     } else {
         /* any shape */
     }
     int32_t words = of->taps + 12, there = of->columns, left = of->pitch, offset = from.offset;
     const int32_t *record = of->record;
     for (int8_t *at = out; left > 0; left -= 4) {
-        if (left < 4 && of->pitch > 4) { /* some of the last four again */
+        if ((left < 4) && (of->pitch > 4)) { /* some of the last four again */
             at -= 4 - left;
             offset -= 4 - left;
         }
@@ -401,7 +401,7 @@ LT_INLINE void run(lt_planes *of, int32_t any)
         at += 4;
         offset += 4;
     }
-    if (of->low > INT8_MIN || of->high < INT8_MAX) {
+    if ((of->low > INT8_MIN) || (of->high < INT8_MAX)) {
         int8x16_t low = vdupq_n_s8((int8_t)of->low), high = vdupq_n_s8((int8_t)of->high);
         for (int32_t n = of->pixels * of->pitch; n > 0; n -= 16, out += 16) {
             mve_pred16_t some = vctp8q((uint32_t)n);

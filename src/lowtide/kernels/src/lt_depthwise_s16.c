@@ -15,8 +15,8 @@ static int64_t window(const lt_depthwise_s16 *p, const void *const *rows, int32_
         const int16_t *row = rows[ky];
         int32_t column = first;
         for (int32_t kx = 0; kx < p->kernel_w; kx++) {
-            if (row != NULL && column >= 0 && column < p->in_w) {
-                sum += row[column * p->in_c + in] * *weight;
+            if ((row != NULL) && (column >= 0) && (column < p->in_w)) {
+                sum += (int32_t)(row[(column * p->in_c) + in] * *weight);
             }
             weight += p->in_c * p->filters;
             column += p->dilation_w;
@@ -41,15 +41,15 @@ static int16_t result(const lt_depthwise_s16 *p, int32_t c, int64_t sum)
 static void make_fours(const lt_depthwise_s16 *p, const void *const *rows, int32_t first, int16_t *out)
 {
     int32_t from = 0, to = p->kernel_w;
-    while (from < to && first + from * p->dilation_w < 0) {
+    while ((from < to) && ((first + (from * p->dilation_w)) < 0)) {
         from++;
     }
-    while (from < to && first + (to - 1) * p->dilation_w >= p->in_w) {
+    while ((from < to) && ((first + ((to - 1) * p->dilation_w)) >= p->in_w)) {
         to--;
     }
     for (int32_t c = 0; c < p->in_c; c += 4) {
         int32_t sums[4] = {0, 0, 0, 0};
-        if (c > p->in_c - 4) {
+        if (c > (p->in_c - 4)) {
             c = p->in_c - 4;
         }
         lt_depthwise_s16_four(p, rows, first, from, to, c, sums);
@@ -63,11 +63,11 @@ LT_SHARED void lt_depthwise_s16_row(const void *params, const lt_step *step)
 {
     const lt_depthwise_s16 *p = params;
     int16_t *out = step->out[0];
-    int32_t by_fours = p->filters == 1 && p->in_c >= 4 && p->kernel_h * p->kernel_w <= 508;
+    int32_t by_fours = (p->filters == 1) && (p->in_c >= 4) && ((p->kernel_h * p->kernel_w) <= 508);
     for (int32_t x = 0; x < p->out_w; x++) {
-        int32_t first = x * p->stride_w - p->pad_left;
+        int32_t first = (x * p->stride_w) - p->pad_left;
         LT_MACS(p->kernel_h * p->kernel_w * p->in_c * p->filters);
-        if (by_fours) {
+        if (by_fours != 0) {
             make_fours(p, step->in, first, out);
             out += p->in_c;
             continue;
@@ -89,11 +89,11 @@ LT_SHARED void lt_depthwise_s16_four(const lt_depthwise_s16 *p, const void *cons
     const int8_t *weights = p->weights + c;
     for (int32_t ky = 0; ky < p->kernel_h; ky++, weights += p->kernel_w * channels) {
         const int16_t *row = rows[ky];
-        if (row == NULL || from >= to) {
+        if ((row == NULL) || (from >= to)) {
             continue;
         }
-        const int16_t *x = row + (first + from * p->dilation_w) * channels + c;
-        const int8_t *w = weights + from * channels;
+        const int16_t *x = row + ((first + (from * p->dilation_w)) * channels) + c;
+        const int8_t *w = weights + (from * channels);
         for (int32_t left = to - from; left > 0; left--, x += step, w += channels) {
             for (int32_t i = 0; i < 4; i++) {
                 sums[i] += x[i] * w[i];

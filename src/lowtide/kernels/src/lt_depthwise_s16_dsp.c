@@ -19,11 +19,11 @@ LT_SHARED void lt_depthwise_s16_four(const lt_depthwise_s16 *p, const void *cons
     const int8_t *weights = p->weights + c;
     for (int32_t ky = 0; ky < p->kernel_h; ky++, weights += p->kernel_w * channels) {
         const int16_t *row = rows[ky];
-        if (row == NULL || from >= to) {
+        if ((row == NULL) || (from >= to)) {
             continue;
         }
-        const int16_t *x = row + (first + from * p->dilation_w) * channels + c;
-        const int8_t *w = weights + from * channels;
+        const int16_t *x = row + ((first + (from * p->dilation_w)) * channels) + c;
+        const int8_t *w = weights + (from * channels);
         for (int32_t left = to - from; left != 0; left--) {
             int32_t four = lt_load(w), even = lt_even(four), odd = lt_odd(four);
             int32_t x01 = lt_load(x), x23 = lt_load(x + 2);

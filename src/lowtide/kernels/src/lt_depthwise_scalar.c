@@ -42,11 +42,11 @@ LT_INLINE void fours(const window *of, int three)
     int32_t next = p->dilation_w * p->channels, odd = p->centre, offset = of->offset;
     int32_t width = three ? 3 : p->kernel_w, kx0 = three ? 0 : of->kx0, kx1 = three ? 3 : of->kx1;
     int8_t *out = of->out;
-    for (int8_t *last = out + (p->channels & ~3); out != last; out += 4, offset += 4, scales += 12) {
+    for (const int8_t *last = out + (p->channels & ~3); out != last; out += 4, offset += 4, scales += 12) {
         LT_START(scales, s0, s1, s2, s3);
         if (!three) {
-            for (int32_t kx = kx0 == 0 ? kx1 : 0; kx < width; kx = kx + 1 == kx0 ? kx1 : kx + 1) {
-                const int8_t *w = weights + 4 * kx;
+            for (int32_t kx = (kx0 == 0) ? kx1 : 0; kx < width; kx = ((kx + 1) == kx0) ? kx1 : (kx + 1)) {
+                const int8_t *w = weights + (4 * kx);
                 for (int32_t ky = p->kernel_h; ky > 0; ky--, w += 4 * width) {
                     TAP(padding, w);
                 }
@@ -62,7 +62,7 @@ LT_INLINE void fours(const window *of, int three)
             } else {
                 x += offset;
             }
-            if (three) {
+            if (three != 0) {
                 TAP(x, w);
                 x += pitch;
                 TAP(x, w + 4);
@@ -107,17 +107,17 @@ LT_APART static void rest(const window *of)
 {
     const lt_depthwise_scalar_s8 *p = of->p;
     int32_t width = p->kernel_w, first = p->channels & ~3, pitch = p->dilation_w * p->channels;
-    const int32_t *scale = p->scales + 3 * first;
-    const int8_t *weights = p->weights + first * p->kernel_h * width;
+    const int32_t *scale = p->scales + (3 * first);
+    const int8_t *weights = p->weights + (first * p->kernel_h * width);
     for (int32_t c = first; c < p->channels; c++, scale += 3, weights++) {
         const int8_t *w = weights;
         uint32_t sum = (uint32_t)scale[0];
         for (int32_t ky = 0; ky < p->kernel_h; ky++, w += 4 * width) {
             const int8_t *x = of->rows[ky];
-            int32_t kx0 = x == NULL ? width : of->kx0, kx1 = x == NULL ? width : of->kx1;
+            int32_t kx0 = (x == NULL) ? width : of->kx0, kx1 = (x == NULL) ? width : of->kx1;
             sum = add(sum, of->padding, 0, w, kx0);
-            sum = add(sum, x == NULL ? of->padding : x + of->offset + c, pitch, w + 4 * kx0, kx1 - kx0);
-            sum = add(sum, of->padding, 0, w + 4 * kx1, width - kx1);
+            sum = add(sum, (x == NULL) ? of->padding : (x + of->offset + c), pitch, w + (4 * kx0), kx1 - kx0);
+            sum = add(sum, of->padding, 0, w + (4 * kx1), width - kx1);
         }
         of->out[c] = lt_scalar_scaled(sum, scale, p->centre);
     }
@@ -131,17 +131,17 @@ LT_SHARED void lt_depthwise_scalar_s8_row(const void *params, const lt_step *ste
         of.padding[i] = p->input_zero;
     }
     for (int32_t x = 0; x < p->out_w; x++, of.out += p->channels) {
-        int32_t column = x * p->stride_w - p->pad_left;
+        int32_t column = (x * p->stride_w) - p->pad_left;
         of.kx0 = 0;
         of.kx1 = p->kernel_w;
-        for (; column < 0 && of.kx0 < of.kx1; of.kx0++) {
+        for (; (column < 0) && (of.kx0 < of.kx1); of.kx0++) {
             column += p->dilation_w;
         }
-        while (of.kx1 > of.kx0 && column + (of.kx1 - 1 - of.kx0) * p->dilation_w >= p->in_w) {
+        while ((of.kx1 > of.kx0) && ((column + ((of.kx1 - 1 - of.kx0) * p->dilation_w)) >= p->in_w)) {
             of.kx1--;
         }
         of.offset = column * p->channels;
-        if (p->kernel_w == 3 && of.kx1 - of.kx0 == 3) {
+        if ((p->kernel_w == 3) && ((of.kx1 - of.kx0) == 3)) {
             whole_of_three(&of);
         } else {
             any(&of);
@@ -151,5 +151,5 @@ LT_SHARED void lt_depthwise_scalar_s8_row(const void *params, const lt_step *ste
         }
     }
     LT_MACS(p->out_w * p->kernel_h * p->kernel_w * p->channels);
-    lt_clamp_row(step->out[0], (const int8_t *)step->out[0] + p->out_w * p->channels, p->low, p->high);
+    lt_clamp_row(step->out[0], (const int8_t *)step->out[0] + (p->out_w * p->channels), p->low, p->high);
 }

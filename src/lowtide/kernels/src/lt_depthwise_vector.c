@@ -16,8 +16,8 @@ LT_INLINE void run(const lt_taps *of)
         {lt_taps_2, lt_taps_2_first, lt_taps_2_last},
     };
     int32_t after = of->kernel_w + of->stride - of->to;
-    if (of->kernel_h == 3 && of->kernel_w == 3 && of->from + after < 2 && of->rows[1] != NULL) {
-        three[of->stride - 1][of->from + 2 * after](of);
+    if ((of->kernel_h == 3) && (of->kernel_w == 3) && ((of->from + after) < 2) && (of->rows[1] != NULL)) {
+        three[of->stride - 1][of->from + (2 * after)](of);
     } else {
         lt_taps_any(of);
     }
@@ -53,20 +53,20 @@ LT_INLINE void tall(const lt_depthwise_vector_s8 *p, const lt_step *step, int32_
     lt_tall of = {step->in, p->records, step->out[0], 0, p->channels >> 2, p->output_zero, p->low, p->high,
                   p->input_zero, p->kernel_h, 0};
     for (int32_t x = 0, column = -p->pad_left; x < p->out_w; x++, column += p->stride_w) {
-        of.inside = column >= 0 && column < p->in_w;
+        of.inside = (column >= 0) && (column < p->in_w);
         of.offset = column * p->channels;
         lt_taps_tall(&of);
-        if (rest) {
+        if (rest != 0) {
             tall_rest(&of, p->channels - 4);
         }
         of.out += p->channels;
     }
 }
 
-LT_INLINE void row(const lt_depthwise_vector_s8 *p, const lt_step *step, int32_t rest)
+LT_INLINE void run_row(const lt_depthwise_vector_s8 *p, const lt_step *step, int32_t rest)
 {
     int32_t channels = p->channels, columns = p->kernel_w + p->stride_w;
-    lt_taps of = {{NULL}, p->records, NULL, channels, p->out_w > 1 ? channels : 0, channels >> 2,
+    lt_taps of = {{NULL}, p->records, NULL, channels, (p->out_w > 1) ? channels : 0, channels >> 2,
                   p->output_zero, p->low, p->high, p->input_zero, p->kernel_h, p->kernel_w,
                   p->stride_w, 0, 0, 0};
     LT_MACS(p->out_w * p->kernel_h * p->kernel_w * channels);
@@ -75,17 +75,17 @@ LT_INLINE void row(const lt_depthwise_vector_s8 *p, const lt_step *step, int32_t
         return;
     }
     for (int32_t x = 0; x < p->out_w; x += 2) {
-        int32_t at = x + 1 < p->out_w || x == 0 ? x : x - 1, first = at * p->stride_w - p->pad_left;
+        int32_t at = (((x + 1) < p->out_w) || (x == 0)) ? x : (x - 1), first = (at * p->stride_w) - p->pad_left;
         of.again = at < x;
-        of.from = first < 0 ? -first : 0;
-        of.to = p->in_w - first < columns ? p->in_w - first : columns;
-        of.out = (int8_t *)step->out[0] + at * channels;
+        of.from = (first < 0) ? -first : 0;
+        of.to = ((p->in_w - first) < columns) ? (p->in_w - first) : columns;
+        of.out = (int8_t *)step->out[0] + (at * channels);
         for (int32_t ky = 0; ky < p->kernel_h; ky++) {
             const int8_t *row = step->in[ky];
-            of.rows[ky] = row == NULL ? NULL : row + (first + of.from) * channels;
+            of.rows[ky] = (row == NULL) ? NULL : (row + ((first + of.from) * channels));
         }
         run(&of);
-        if (rest) {
+        if (rest != 0) {
             run_rest(&of);
         }
     }
@@ -93,12 +93,12 @@ LT_INLINE void row(const lt_depthwise_vector_s8 *p, const lt_step *step, int32_t
 
 LT_SHARED void lt_depthwise_vector_s8_row(const void *params, const lt_step *step)
 {
-    row(params, step, 0);
+    run_row(params, step, 0);
 }
 
 LT_SHARED void lt_depthwise_vector_s8_rest(const void *params, const lt_step *step)
 {
-    row(params, step, 1);
+    run_row(params, step, 1);
 }
 
 #ifndef LT_HELIUM
@@ -107,50 +107,50 @@ LT_SHARED void lt_depthwise_vector_s8_rest(const void *params, const lt_step *st
 static int8_t channel(const lt_taps *of, const int32_t *record, int32_t first, int32_t c)
 {
     const int8_t *w = (const int8_t *)record + (c & 3);
-    const int32_t *scale = record + of->kernel_h * of->kernel_w + (c & 3);
+    const int32_t *scale = record + (of->kernel_h * of->kernel_w) + (c & 3);
     int32_t sum = scale[0], shift = -1 - scale[8];
     for (int32_t ky = 0; ky < of->kernel_h; ky++) {
-        for (int32_t x = first; x < first + of->kernel_w; x++, w += 4) {
-            int32_t inside = of->rows[ky] != NULL && x >= of->from && x < of->to;
-            sum += *w * (inside ? of->rows[ky][(x - of->from) * of->pitch + c] : of->padding);
+        for (int32_t x = first; x < (first + of->kernel_w); x++, w += 4) {
+            int32_t inside = (of->rows[ky] != NULL) && (x >= of->from) && (x < of->to);
+            sum += *w * (inside ? of->rows[ky][((x - of->from) * of->pitch) + c] : of->padding);
         }
     }
-    sum = lt_narrow(lt_add(sum, sum), scale[4], lt_centre(2 * of->zero + 1, shift), shift);
+    sum = lt_narrow(lt_add(sum, sum), scale[4], lt_centre((2 * of->zero) + 1, shift), shift);
     return (int8_t)lt_clamp(sum, of->low, of->high);
 }
 
 LT_SHARED void lt_taps_any(const lt_taps *of)
 {
     const int32_t *record = of->records;
-    for (int32_t c = 0; c < 4 * of->groups; c++) {
+    for (int32_t c = 0; c < (4 * of->groups); c++) {
         if (of->other != 0) {
             of->out[of->other + c] = channel(of, record, of->stride, c);
         }
         of->out[c] = channel(of, record, 0, c);
-        record += (c & 3) == 3 ? of->kernel_h * of->kernel_w + 12 : 0;
+        record += ((c & 3) == 3) ? ((of->kernel_h * of->kernel_w) + 12) : 0;
     }
 }
 
 LT_SHARED void lt_taps_tall(const lt_tall *of)
 {
-    for (int32_t c = 0; c < 4 * of->groups; c++) {
+    for (int32_t c = 0; c < (4 * of->groups); c++) {
         const int32_t *record = of->records + (c >> 2) * (of->kernel_h + 12);
         const int8_t *w = (const int8_t *)record + (c & 3);
         const int32_t *scale = record + of->kernel_h + (c & 3);
         int32_t sum = scale[0], shift = -1 - scale[8];
         for (int32_t ky = 0; ky < of->kernel_h; ky++, w += 4) {
             const int8_t *x = of->inside ? of->rows[ky] : NULL;
-            sum += *w * (x != NULL ? x[of->offset + c] : of->padding);
+            sum += *w * ((x != NULL) ? x[of->offset + c] : of->padding);
         }
-        sum = lt_narrow(lt_add(sum, sum), scale[4], lt_centre(2 * of->zero + 1, shift), shift);
+        sum = lt_narrow(lt_add(sum, sum), scale[4], lt_centre((2 * of->zero) + 1, shift), shift);
         of->out[c] = (int8_t)lt_clamp(sum, of->low, of->high);
     }
 }
 
-#define LT_THREE(name)            \
+#define LT_THREE(name)                     \
     LT_SHARED void name(const lt_taps *of) \
-    {                             \
-        lt_taps_any(of);          \
+    {                                      \
+        lt_taps_any(of);                   \
     }
 
 LT_THREE(lt_taps_1)

@@ -152,7 +152,7 @@ typedef struct {
 
 static int32_t limited(int32_t x, int32_t low, int32_t high)
 {
-    return x < low ? low : x > high ? high : x;
+    return (x < low) ? low : (x > high) ? high : x;
 }
 
 static edges edges_of(const lt_taps *of)
@@ -160,7 +160,7 @@ static edges edges_of(const lt_taps *of)
     int32_t width = of->kernel_w;
     int32_t second = limited(of->from - of->stride, 0, width), end = limited(of->to - of->stride, second, width);
     int32_t first = limited(of->from, 0, width), last = limited(of->to, first, width);
-    if (of->again) { /* the first is there */
+    if (of->again != 0) { /* the first is there */
         last = end;
         first = end;
     } else if (of->other == 0) { /* there is no second */
@@ -169,7 +169,7 @@ static edges edges_of(const lt_taps *of)
     } else {
         /* both read */
     }
-    edges found = {second, first < end ? first : end, first < end ? end : first, last, first < end};
+    edges found = {second, (first < end) ? first : end, (first < end) ? end : first, last, first < end};
     return found;
 }
 
@@ -201,26 +201,26 @@ static void edge(const lt_taps *of, const edges *at, int32_t c, const int8_t *w,
             pads = weights_of(pads, w, of->kernel_w);
             continue;
         }
-        const int8_t *x = of->rows[ky] + c - of->from * pitch;
+        const int8_t *x = of->rows[ky] + c - (of->from * pitch);
         pads = weights_of(pads, w, at->second);
         int32_t k = at->second, n = at->middle - k;
-        one_pads = weights_of(one_pads, w + 4 * k, n);
-        other = taps(other, x + k * pitch + next, w + 4 * k, n, pitch);
+        one_pads = weights_of(one_pads, w + (4 * k), n);
+        other = taps(other, x + (k * pitch) + next, w + (4 * k), n, pitch);
         k = at->middle, n = at->first - k;
-        if (at->both) {
-            const int8_t *from = x + k * pitch, *weights = w + 4 * k;
+        if (at->both != 0) {
+            const int8_t *from = x + (k * pitch), *weights = w + (4 * k);
             for (; n > 0; n--, from += pitch, weights += 4) {
                 int32x4_t weight = vldrbq_s32(weights);
                 one = vaddq_s32(one, vmulq_s32(vldrbq_s32(from), weight));
                 other = vaddq_s32(other, vmulq_s32(vldrbq_s32(from + next), weight));
             }
         } else {
-            pads = weights_of(pads, w + 4 * k, n);
+            pads = weights_of(pads, w + (4 * k), n);
         }
         k = at->first, n = at->last - k;
-        one = taps(one, x + k * pitch, w + 4 * k, n, pitch);
-        other_pads = weights_of(other_pads, w + 4 * k, n);
-        pads = weights_of(pads, w + 4 * at->last, of->kernel_w - at->last);
+        one = taps(one, x + (k * pitch), w + (4 * k), n, pitch);
+        other_pads = weights_of(other_pads, w + (4 * k), n);
+        pads = weights_of(pads, w + (4 * at->last), of->kernel_w - at->last);
     }
     sums[0] = vaddq_s32(one, vmulq_n_s32(vaddq_s32(pads, one_pads), of->padding));
     sums[1] = vaddq_s32(other, vmulq_n_s32(vaddq_s32(pads, other_pads), of->padding));
@@ -268,12 +268,12 @@ LT_SHARED void lt_taps_any(const lt_taps *of)
     const int8_t *w = (const int8_t *)of->records;
     int32_t words = of->kernel_h * of->kernel_w;
     int32_t wide = of->kernel_w == 7, two = of->stride == 2;
-    int32_t whole = of->from == 0 && of->to == of->kernel_w + of->stride && (wide || of->kernel_w == 5);
+    int32_t whole = (of->from == 0) && (of->to == (of->kernel_w + of->stride)) && (wide || (of->kernel_w == 5));
     edges at = edges_of(of);
-    for (int32_t c = 0; c < 4 * of->groups; c += 4, w += 4 * words + 48) {
+    for (int32_t c = 0; c < (4 * of->groups); c += 4, w += (4 * words) + 48) {
         const int32_t *scale = (const int32_t *)(const void *)w + words;
         int32x4_t sums[2];
-        if (whole) {
+        if (whole != 0) {
             (wide ? two ? whole_7_2 : whole_7_1 : two ? whole_5_2 : whole_5_1)(of, c, w, sums);
         } else {
             edge(of, &at, c, w, sums);
@@ -299,14 +299,14 @@ LT_SHARED void lt_taps_tall(const lt_tall *of)
 {
     const int8_t *w = (const int8_t *)of->records;
     int32_t height = of->kernel_h, inside = of->inside, padding = of->padding;
-    for (int32_t c = 0; c < 4 * of->groups; c += 8) {
-        int32_t more = c + 4 < 4 * of->groups, offset = of->offset + c, other = 4 * more;
-        const int8_t *v = w + (more ? 4 * height + 48 : 0);
+    for (int32_t c = 0; c < (4 * of->groups); c += 8) {
+        int32_t more = (c + 4) < (4 * of->groups), offset = of->offset + c, other = 4 * more;
+        const int8_t *v = w + (more ? ((4 * height) + 48) : 0);
         const void *const *rows = of->rows;
         int32x4_t one = vdupq_n_s32(0), two = one;
         for (int32_t n = height; n > 0; n--, w += 4, v += 4) {
             const int8_t *x = *rows++;
-            if (x != NULL && inside) {
+            if ((x != NULL) && inside) {
                 x += offset;
                 one = vaddq_s32(one, vmulq_s32(vldrbq_s32(x), vldrbq_s32(w)));
                 two = vaddq_s32(two, vmulq_s32(vldrbq_s32(x + other), vldrbq_s32(v)));

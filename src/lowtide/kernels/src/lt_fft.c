@@ -11,7 +11,7 @@ typedef struct {
 /* A sum that wraps as a value of the type does. */
 LT_INLINE int32_t wrapped(uint32_t x, lt_elem type)
 {
-    return type == LT_S16 ? (int16_t)x : (int32_t)x;
+    return (type == LT_S16) ? (int16_t)x : (int32_t)x;
 }
 
 LT_INLINE int32_t plus(int32_t a, int32_t b, lt_elem type)
@@ -38,9 +38,9 @@ LT_INLINE complex_t difference(complex_t a, complex_t b, lt_elem type)
 LT_INLINE int32_t products(int32_t a, int32_t b, int32_t c, int32_t d, lt_elem type)
 {
     if (type == LT_S16) {
-        return (int16_t)((a * b + c * d + (1 << 14)) >> 15);
+        return (int16_t)(((a * b) + (c * d) + (1 << 14)) >> 15);
     }
-    return (int32_t)(((int64_t)a * b + (int64_t)c * d + (1 << 30)) >> 31);
+    return (int32_t)((((int64_t)a * b) + ((int64_t)c * d) + (1 << 30)) >> 31);
 }
 
 /* a * b, where b is of a table: none of those is the least value, whose opposite there is not. */
@@ -57,18 +57,18 @@ LT_INLINE complex_t times(complex_t a, int32_t factor, lt_elem type)
 /* a / n, by a rounded-down 1 / n. */
 LT_INLINE complex_t divided(complex_t a, int32_t n, lt_elem type)
 {
-    return times(a, (type == LT_S16 ? INT16_MAX : INT32_MAX) / n, type);
+    return times(a, ((type == LT_S16) ? INT16_MAX : INT32_MAX) / n, type);
 }
 
 LT_INLINE complex_t at(const void *row, uint32_t k, lt_elem type)
 {
-    return (complex_t){lt_get(row, (int32_t)(2 * k), type), lt_get(row, (int32_t)(2 * k + 1), type)};
+    return (complex_t){lt_get(row, (int32_t)(2 * k), type), lt_get(row, (int32_t)((2 * k) + 1), type)};
 }
 
 LT_INLINE void put(void *row, uint32_t k, complex_t x, lt_elem type)
 {
     lt_put(row, (int32_t)(2 * k), x.r, type);
-    lt_put(row, (int32_t)(2 * k + 1), x.i, type);
+    lt_put(row, (int32_t)((2 * k) + 1), x.i, type);
 }
 
 /* Where point k of the input goes: its digits, by the factors, in the opposite order. */
@@ -78,9 +78,9 @@ static uint32_t place(const lt_fft *p, uint32_t k)
     uint32_t found = 0;
     for (uint32_t i = 0; i < p->stages; i++) {
         uint32_t factor = p->factors[i];
-        uint32_t rest = factor == 4 ? k >> 2 : factor == 2 ? k >> 1 : k / factor;
-        span = factor == 4 ? span >> 2 : factor == 2 ? span >> 1 : span / factor;
-        found += (k - rest * factor) * span;
+        uint32_t rest = (factor == 4) ? (k >> 2) : (factor == 2) ? (k >> 1) : (k / factor);
+        span = (factor == 4) ? (span >> 2) : (factor == 2) ? (span >> 1) : (span / factor);
+        found += (k - (rest * factor)) * span;
         k = rest;
     }
     return found;
@@ -100,14 +100,14 @@ LT_INLINE void three(const lt_fft *p, void *row, uint32_t k, uint32_t span, uint
 {
     complex_t a = divided(at(row, k, type), 3, type);
     complex_t b = divided(at(row, k + span, type), 3, type);
-    complex_t c = divided(at(row, k + 2 * span, type), 3, type);
+    complex_t c = divided(at(row, k + (2 * span), type), 3, type);
     b = product(b, at(p->turns, turn, type), type);
     c = product(c, at(p->turns, 2 * turn, type), type);
     complex_t both = sum(b, c, type);
     complex_t apart = times(difference(b, c, type), at(p->turns, p->points / 3U, type).i, type);
     complex_t middle = {minus(a.r, both.r >> 1, type), minus(a.i, both.i >> 1, type)};
     put(row, k, sum(a, both, type), type);
-    put(row, k + 2 * span,
+    put(row, k + (2 * span),
         (complex_t){plus(middle.r, apart.i, type), minus(middle.i, apart.r, type)}, type);
     put(row, k + span,
         (complex_t){minus(middle.r, apart.i, type), plus(middle.i, apart.r, type)}, type);
@@ -118,8 +118,8 @@ LT_INLINE void four(const lt_fft *p, void *row, uint32_t k, uint32_t span, uint3
 {
     complex_t a = divided(at(row, k, type), 4, type);
     complex_t b = divided(at(row, k + span, type), 4, type);
-    complex_t c = divided(at(row, k + 2 * span, type), 4, type);
-    complex_t d = divided(at(row, k + 3 * span, type), 4, type);
+    complex_t c = divided(at(row, k + (2 * span), type), 4, type);
+    complex_t d = divided(at(row, k + (3 * span), type), 4, type);
     b = product(b, at(p->turns, turn, type), type);
     c = product(c, at(p->turns, 2 * turn, type), type);
     d = product(d, at(p->turns, 3 * turn, type), type);
@@ -131,8 +131,8 @@ LT_INLINE void four(const lt_fft *p, void *row, uint32_t k, uint32_t span, uint3
     complex_t right = {minus(odd.r, apart.i, type), plus(odd.i, apart.r, type)};
     put(row, k, sum(even, both, type), type);
     put(row, k + span, inverse ? right : left, type);
-    put(row, k + 2 * span, difference(even, both, type), type);
-    put(row, k + 3 * span, inverse ? left : right, type);
+    put(row, k + (2 * span), difference(even, both, type), type);
+    put(row, k + (3 * span), inverse ? left : right, type);
 }
 
 LT_INLINE void five(const lt_fft *p, void *row, uint32_t k, uint32_t span, uint32_t turn, lt_elem type)
@@ -141,8 +141,8 @@ LT_INLINE void five(const lt_fft *p, void *row, uint32_t k, uint32_t span, uint3
     complex_t z = at(p->turns, 2 * (p->points / 5U), type);
     complex_t x[5];
     for (uint32_t n = 0; n < 5; n++) {
-        x[n] = divided(at(row, k + n * span, type), 5, type);
-        x[n] = n == 0 ? x[n] : product(x[n], at(p->turns, n * turn, type), type);
+        x[n] = divided(at(row, k + (n * span), type), 5, type);
+        x[n] = (n == 0) ? x[n] : product(x[n], at(p->turns, n * turn, type), type);
     }
     complex_t outer = sum(x[1], x[4], type);
     complex_t inner = sum(x[2], x[3], type);
@@ -154,9 +154,9 @@ LT_INLINE void five(const lt_fft *p, void *row, uint32_t k, uint32_t span, uint3
     complex_t c = sum(x[0], sum(times(outer, z.r, type), times(inner, y.r, type), type), type);
     complex_t d = difference(times(near, y.i, type), times(far, z.i, type), type);
     put(row, k + span, (complex_t){minus(a.r, b.i, type), plus(a.i, b.r, type)}, type);
-    put(row, k + 4 * span, (complex_t){plus(a.r, b.i, type), minus(a.i, b.r, type)}, type);
-    put(row, k + 2 * span, (complex_t){plus(c.r, d.i, type), minus(c.i, d.r, type)}, type);
-    put(row, k + 3 * span, (complex_t){minus(c.r, d.i, type), plus(c.i, d.r, type)}, type);
+    put(row, k + (4 * span), (complex_t){plus(a.r, b.i, type), minus(a.i, b.r, type)}, type);
+    put(row, k + (2 * span), (complex_t){plus(c.r, d.i, type), minus(c.i, d.r, type)}, type);
+    put(row, k + (3 * span), (complex_t){minus(c.r, d.i, type), plus(c.i, d.r, type)}, type);
 }
 
 /* The complex transform, in place, of points that are where `place` says. */
@@ -205,11 +205,11 @@ LT_INLINE void forward(const lt_fft *p, const lt_step *step, lt_elem type)
     void *out = step->out[0];
     for (uint32_t k = 0; k < p->points; k++) {
         complex_t x = {0, 0};
-        if (2 * k < p->count) {
+        if ((2 * k) < p->count) {
             x.r = lt_get(step->in[0], (int32_t)(2 * k), type);
         }
-        if (2 * k + 1 < p->count) {
-            x.i = lt_get(step->in[0], (int32_t)(2 * k + 1), type);
+        if (((2 * k) + 1) < p->count) {
+            x.i = lt_get(step->in[0], (int32_t)((2 * k) + 1), type);
         }
         put(out, place(p, k), x, type);
     }
@@ -217,7 +217,7 @@ LT_INLINE void forward(const lt_fft *p, const lt_step *step, lt_elem type)
     complex_t whole = divided(at(out, 0, type), 2, type);
     put(out, 0, (complex_t){plus(whole.r, whole.i, type), 0}, type);
     put(out, p->points, (complex_t){minus(whole.r, whole.i, type), 0}, type);
-    for (uint32_t k = 1; k <= p->points / 2U; k++) {
+    for (uint32_t k = 1; k <= (p->points / 2U); k++) {
         uint32_t mirrored = p->points - k;
         complex_t a = at(out, k, type);
         complex_t b = at(out, mirrored, type);
@@ -239,7 +239,7 @@ LT_INLINE void backward(const lt_fft *p, const lt_step *step, lt_elem type)
     complex_t last = at(in, p->points, type);
     complex_t whole = {plus(first.r, last.r, type), minus(first.r, last.r, type)};
     put(out, 0, divided(whole, 2, type), type);
-    for (uint32_t k = 1; k <= p->points / 2U; k++) {
+    for (uint32_t k = 1; k <= (p->points / 2U); k++) {
         uint32_t mirrored = p->points - k;
         complex_t a = at(in, k, type);
         complex_t b = at(in, mirrored, type);

@@ -30,7 +30,7 @@ LT_SHARED void lt_filter_bank_row(const void *params, const lt_step *step)
 static uint32_t root_32(uint32_t x)
 {
     uint32_t root = 0;
-    for (uint32_t bit = x != 0 ? 1U << ((lt_bits(x) - 1) & ~1U) : 0; bit != 0; bit >>= 2) {
+    for (uint32_t bit = (x != 0) ? (1U << ((lt_bits(x) - 1) & ~1U)) : 0; bit != 0; bit >>= 2) {
         uint32_t tried = root + bit;
         root >>= 1;
         if (x >= tried) {
@@ -38,7 +38,7 @@ static uint32_t root_32(uint32_t x)
             root += bit;
         }
     }
-    return x > root && root != 0xFFFF ? root + 1 : root;
+    return ((x > root) && (root != 0xFFFF)) ? (root + 1) : root;
 }
 
 /* The same of any number, at most 2^32 - 1. */
@@ -57,7 +57,7 @@ static uint32_t root_64(uint64_t x)
             root += bit;
         }
     }
-    return (uint32_t)(x > root && root != 0xFFFFFFFF ? root + 1 : root);
+    return (uint32_t)(((x > root) && (root != 0xFFFFFFFFU)) ? (root + 1) : root);
 }
 
 LT_SHARED void lt_square_root_row(const void *params, const lt_step *step)
@@ -81,17 +81,17 @@ LT_SHARED void lt_subtraction_row(const void *params, const lt_step *step)
     for (uint32_t i = 0; i < p->channels; i++) {
         uint32_t x = in[i];
         uint32_t scaled = x << p->smoothing_bits;
-        uint32_t now = i & 1 ? p->odd_smoothing : p->even_smoothing;
-        uint32_t before = i & 1 ? p->odd_one_minus : p->even_one_minus;
+        uint32_t now = (i & 1) ? p->odd_smoothing : p->even_smoothing;
+        uint32_t before = (i & 1) ? p->odd_one_minus : p->even_one_minus;
         uint32_t noise =
-            (uint32_t)(((uint64_t)scaled * now + (uint64_t)kept[i] * before) >> p->bits);
-        uint32_t taken = noise < scaled ? noise : scaled;
+            (uint32_t)((((uint64_t)scaled * now) + ((uint64_t)kept[i] * before)) >> p->bits);
+        uint32_t taken = (noise < scaled) ? noise : scaled;
         noise = p->clamps ? taken : noise;
         kept[i] = noise;
         estimate[i] = noise;
-        uint32_t least = (uint32_t)((uint64_t)x * p->least >> p->bits);
+        uint32_t least = (uint32_t)(((uint64_t)x * p->least) >> p->bits);
         uint32_t rest = (scaled - taken) >> p->smoothing_bits;
-        out[i] = rest > least ? rest : least;
+        out[i] = (rest > least) ? rest : least;
     }
 }
 
@@ -102,9 +102,9 @@ static int32_t gain(const int16_t *gains, uint32_t x)
         return gains[x];
     }
     uint32_t bits = lt_bits(x);
-    const int16_t *of = gains + 4 * bits - 6;
-    int32_t part = (int32_t)((bits < 11 ? x << (11 - bits) : x >> (bits - 11)) & 0x3FF);
-    int32_t slope = (of[2] * part >> 5) + of[1] * 32;
+    const int16_t *of = gains + (4 * bits) - 6;
+    int32_t part = (int32_t)(((bits < 11) ? (x << (11 - bits)) : (x >> (bits - 11))) & 0x3FF);
+    int32_t slope = ((of[2] * part) >> 5) + (of[1] * 32);
     int32_t more = (int32_t)((uint32_t)slope * (uint32_t)part + (1U << 14)) >> 15;
     return (int16_t)(more + of[0]);
 }
@@ -118,16 +118,21 @@ LT_SHARED void lt_pcan_row(const void *params, const lt_step *step)
     for (uint32_t i = 0; i < p->channels; i++) {
         uint64_t product = (uint64_t)in[i] * (uint32_t)gain(p->gains, noise[i]);
         uint32_t x = (uint32_t)(product >> p->shift); /* 12 bits after the point, the result has 6 */
-        out[i] = x < 2U << 12 ? x * x >> 20 : (x >> 6) - 64;
+        out[i] = (x < (2U << 12)) ? ((x * x) >> 20) : ((x >> 6) - 64);
     }
 }
 
 /* 2^16 * log2(x), of x above 0. */
 static uint32_t log_2(const uint16_t *logarithms, uint32_t x)
 {
+#ifdef __GNUC__
+    if (x == 0U) {
+        __builtin_unreachable(); /* for analysers; no instruction */
+    }
+#endif
     uint32_t whole = lt_bits(x) - 1;
     uint32_t part = x - (UINT32_C(1) << whole);
-    part = whole < 16 ? part << (16 - whole) : part >> (whole - 16);
+    part = (whole < 16) ? (part << (16 - whole)) : (part >> (whole - 16));
     uint32_t at = part >> 9;
     int32_t low = logarithms[at];
     int32_t slope = logarithms[at + 1] - low;
@@ -144,8 +149,8 @@ LT_SHARED void lt_log_row(const void *params, const lt_step *step)
         uint32_t y = 0;
         if (x > 1) {
             y = (uint32_t)((UINT64_C(45426) * log_2(p->logarithms, x) + (1 << 15)) >> 16);
-            y = (p->scale * y + (1U << 15)) >> 16; /* 45426 is 2^16 * ln(2) */
+            y = ((p->scale * y) + (1U << 15)) >> 16; /* 45426 is 2^16 * ln(2) */
         }
-        out[i] = (int16_t)(y < INT16_MAX ? y : INT16_MAX);
+        out[i] = (int16_t)((y < INT16_MAX) ? y : INT16_MAX);
     }
 }

@@ -35,13 +35,13 @@ LT_SHARED void lt_framer_row(const void *params, const lt_step *step)
     uint8_t *valid = step->out[1];
     int16_t *held = step->out[2];
     uint8_t is_valid = 1;
-    if (p->waits != 0 && held[p->held] < p->waits) {
+    if ((p->waits != 0) && (held[p->held] < p->waits)) {
         uint32_t steps = (uint32_t)held[p->held] + p->frames;
-        is_valid = held[p->held] + 1 == p->waits;
-        held[p->held] = (int16_t)(steps < p->waits ? steps : p->waits);
+        is_valid = (held[p->held] + 1) == p->waits;
+        held[p->held] = (int16_t)((steps < p->waits) ? steps : p->waits);
     }
     for (uint32_t i = 0; i < p->frames; i++) {
-        if (is_valid) {
+        if (is_valid != 0) {
             copy(out, held, p->held);
             copy(out + p->held, in, (uint32_t)(p->size - p->held));
         } else {
@@ -62,7 +62,7 @@ LT_SHARED void lt_delay_row(const void *params, const lt_step *step)
     const int16_t *in = step->in[0];
     int16_t *out = step->out[0];
     int16_t *held = step->out[1];
-    uint32_t old = p->delay < p->count ? p->delay : p->count;
+    uint32_t old = (p->delay < p->count) ? p->delay : p->count;
     copy(out, held, old);
     copy(out + old, in, p->count - old);
     append(held, p->delay, in, p->count);
@@ -77,8 +77,8 @@ LT_SHARED void lt_overlap_add_row(const void *params, const lt_step *step)
     uint32_t rest = (uint32_t)(p->size - p->hop);
     for (uint32_t frame = 0; frame < p->frames; frame++) {
         for (uint32_t i = 0; i < p->size; i++) {
-            int32_t sum = in[i] + (i < rest ? held[i] : 0);
-            sum = sum < INT16_MIN ? INT16_MIN : sum > INT16_MAX ? INT16_MAX : sum;
+            int32_t sum = in[i] + ((i < rest) ? held[i] : 0);
+            sum = (sum < INT16_MIN) ? INT16_MIN : (sum > INT16_MAX) ? INT16_MAX : sum;
             if (i < p->hop) {
                 out[i] = (int16_t)sum;
             } else {
@@ -98,19 +98,19 @@ LT_SHARED void lt_stacker_row(const void *params, const lt_step *step)
     int16_t *held = step->out[2];
     uint32_t one = p->channels;
     int16_t *state = held + (uint32_t)(p->size - 1) * one;
-    uint32_t count = *state == 0 ? 0 : (uint32_t)*state - 1;
-    for (uint32_t more = *state == 0 ? p->first : 0; more != 0; more--, count++) {
-        copy(held + count * one, step->in[0], one);
+    uint32_t count = (*state == 0) ? 0 : ((uint32_t)*state - 1);
+    for (uint32_t more = (*state == 0) ? p->first : 0; more != 0; more--, count++) {
+        copy(held + (count * one), step->in[0], one);
     }
-    *valid = count + 1 == p->size;
-    if (count + 1 == p->size) {
+    *valid = (count + 1) == p->size;
+    if ((count + 1) == p->size) {
         copy(out, held, count * one);
-        copy(out + count * one, step->in[0], one);
+        copy(out + (count * one), step->in[0], one);
         count = (uint32_t)(p->size - p->hop);
-        copy(held, out + p->hop * one, count * one);
+        copy(held, out + (p->hop * one), count * one);
     } else {
         clear(out, p->size * one);
-        copy(held + count * one, step->in[0], one);
+        copy(held + (count * one), step->in[0], one);
         count++;
     }
     *state = (int16_t)(count + 1);

@@ -7,9 +7,9 @@
 /* Output c of the sum of its products. */
 static int32_t output(const lt_fully_connected_once *p, int32_t c, int64_t sum)
 {
-    const float *scale = p->scale + 3 * c;
+    const float *scale = p->scale + (3 * c);
     sum += p->bias[c];
-    if (p->narrow) {
+    if (p->narrow != 0U) {
         sum = (int32_t)(uint32_t)sum;
     }
     double y = (double)sum * ((double)scale[0] + (double)scale[1] + (double)scale[2]);
@@ -25,7 +25,7 @@ LT_SHARED void lt_fully_connected_once_s8_row(const void *params, const lt_step 
     for (int32_t c = 0; c < p->out_c; c++) {
         int64_t sum = 0;
         for (int32_t i = 0; i < p->depth; i++) {
-            sum += in[i] * *weights++;
+            sum += (int32_t)(in[i] * *weights++);
         }
         *out++ = (int8_t)output(p, c, sum);
     }
@@ -41,7 +41,7 @@ LT_SHARED void lt_fully_connected_once_s16_row(const void *params, const lt_step
     for (int32_t c = 0; c < p->out_c; c++) {
         int64_t sum = 0;
         for (int32_t i = 0; i < p->depth; i++) {
-            sum += in[i] * *weights++;
+            sum += (int32_t)(in[i] * *weights++);
         }
         *out++ = (int16_t)output(p, c, sum);
     }

@@ -24,7 +24,7 @@ LT_SHARED int lt_hop_begin(const lt_hops *hops, void *net)
     }
     m->hops = hops;
     m->left = m->warm ? hops->hop : hops->window;
-    m->zeros = (uint16_t)((hops->hop - m->left % hops->hop) % hops->hop);
+    m->zeros = (uint16_t)((hops->hop - (m->left % hops->hop)) % hops->hop);
     return LT_OK;
 }
 
@@ -44,7 +44,7 @@ static void *next(const lt_hops *hops, void *net)
 LT_SHARED void *lt_hop_next_row(const lt_hops *hops, void *net)
 {
     lt_hop *const m = net;
-    if (net == NULL || m->left == 0) {
+    if ((net == NULL) || (m->left == 0)) {
         return NULL;
     }
     for (; m->zeros > 0; m->zeros--) {
@@ -61,7 +61,7 @@ LT_SHARED void *lt_hop_next_row(const lt_hops *hops, void *net)
 LT_SHARED int lt_hop_row_done(const lt_hops *hops, void *net)
 {
     lt_hop *const m = net;
-    if (net == NULL || m->left == 0) {
+    if ((net == NULL) || (m->left == 0)) {
         return LT_ERROR_ARGUMENT;
     }
     const int status = lt_stream_row_done(hops->program, net);
@@ -75,13 +75,13 @@ LT_SHARED int lt_hop_row_done(const lt_hops *hops, void *net)
 LT_SHARED int lt_hop_invoke(const lt_hops *hops, void *net)
 {
     lt_hop *const m = net;
-    if (net == NULL || m->stream.pull == NULL) {
+    if ((net == NULL) || (m->stream.pull == NULL)) {
         return LT_ERROR_ARGUMENT;
     }
     int status = lt_hop_begin(hops, net);
-    while (status == LT_OK && m->left > 0) {
+    while ((status == LT_OK) && (m->left > 0)) {
         void *const row = lt_hop_next_row(hops, net);
-        status = row == NULL ? LT_ERROR_ARGUMENT
+        status = (row == NULL) ? LT_ERROR_ARGUMENT
                              : m->stream.pull(m->stream.pull_context, 0, hops->window - m->left, row);
         if (status == LT_OK) {
             status = lt_hop_row_done(hops, net);
@@ -98,14 +98,14 @@ LT_SHARED int lt_hop_push_rows(const lt_hops *hops, void *net, const void *rows,
 {
     lt_hop *const m = net;
     const uint8_t *from = rows;
-    if (net == NULL || rows == NULL || n < 0) {
+    if ((net == NULL) || (rows == NULL) || (n < 0)) {
         return LT_ERROR_ARGUMENT;
     }
-    if (n > (m->left > 0 ? m->left : m->warm ? hops->hop : hops->window)) {
+    if (n > ((m->left > 0) ? m->left : m->warm ? hops->hop : hops->window)) {
         return LT_ERROR_ARGUMENT;
     }
-    int status = n > 0 && m->left == 0 ? lt_hop_begin(hops, net) : LT_OK;
-    for (; status == LT_OK && n > 0; n--, from += hops->row_bytes) {
+    int status = ((n > 0) && (m->left == 0)) ? lt_hop_begin(hops, net) : LT_OK;
+    for (; (status == LT_OK) && (n > 0); n--, from += hops->row_bytes) {
         void *const row = lt_hop_next_row(hops, net);
         if (row == NULL) {
             return LT_ERROR_ARGUMENT;

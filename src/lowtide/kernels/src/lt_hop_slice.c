@@ -24,11 +24,11 @@ LT_SHARED int lt_hop_slice_invoke(const lt_hops *hops, const lt_sliced *sliced, 
                                   uint32_t budget)
 {
     lt_hop *const m = net;
-    if (net == NULL || m->stream.pull == NULL) {
+    if ((net == NULL) || (m->stream.pull == NULL)) {
         return LT_ERROR_ARGUMENT;
     }
     const int pushed = m->stream.wanted > 0;
-    if (pushed || (m->left == 0 && m->stream.at.node == LT_NONE)) { /* a new window */
+    if (pushed || ((m->left == 0) && (m->stream.at.node == LT_NONE))) { /* a new window */
         const int status = lt_hop_begin(hops, net);
         if (status != LT_OK) {
             return status;
@@ -38,7 +38,7 @@ LT_SHARED int lt_hop_slice_invoke(const lt_hops *hops, const lt_sliced *sliced, 
     const int status = lt_slice_run(sliced, &m->stream.at, net, budget);
     if (status == LT_OK) {
         m->warm = m->left == 0;
-        return m->left == 0 ? LT_OK : LT_MORE;
+        return (m->left == 0) ? LT_OK : LT_MORE;
     }
     if (status != LT_MORE) { /* the callback gave up */
         m->left = 0;

@@ -12,7 +12,7 @@ LT_SHARED void lt_images_row(const void *params, const lt_step *step)
     own.row = (uint16_t)(step->row % p->steps);
     int32_t row = p->first[own.row];
     for (uint16_t i = 0; i < p->count; i++, row += p->dilation) {
-        if (row < 0 || row >= p->rows) {
+        if ((row < 0) || (row >= p->rows)) {
             rows[i] = NULL;
         }
     }

@@ -46,23 +46,23 @@ LT_INLINE int32_t divide(const void *params, int32_t a, int32_t b, lt_elem type)
     if (b == 0) {
         return limited(params, 0);
     }
-    return limited(params, b == -1 ? lt_sub(0, a) : a / b);
+    return limited(params, (b == -1) ? lt_sub(0, a) : (a / b));
 }
 
 /* What a / b, rounded towards zero, leaves of a; -1 takes all of any a, and may not divide the least. */
 LT_INLINE int32_t left_over(int32_t a, int32_t b)
 {
-    return b == 0 || b == -1 ? 0 : a % b;
+    return ((b == 0) || (b == -1)) ? 0 : (a % b);
 }
 
 LT_INLINE int32_t floor_divide(const void *params, int32_t a, int32_t b, lt_elem type)
 {
     (void)params;
     (void)type;
-    if (b == 0 || b == -1) {
-        return b == 0 ? 0 : lt_sub(0, a);
+    if ((b == 0) || (b == -1)) {
+        return (b == 0) ? 0 : lt_sub(0, a);
     }
-    return a / b - (left_over(a, b) != 0 && (a < 0) != (b < 0));
+    return (a / b) - ((left_over(a, b) != 0) && ((a < 0) != (b < 0)));
 }
 
 LT_INLINE int32_t floor_modulo(const void *params, int32_t a, int32_t b, lt_elem type)
@@ -70,7 +70,7 @@ LT_INLINE int32_t floor_modulo(const void *params, int32_t a, int32_t b, lt_elem
     (void)params;
     (void)type;
     int32_t left = left_over(a, b);
-    return left != 0 && (a < 0) != (b < 0) ? left + b : left;
+    return ((left != 0) && ((a < 0) != (b < 0))) ? (left + b) : left;
 }
 
 /* One row of int64, the greater or the lesser of two. */
@@ -81,7 +81,7 @@ static void extremes(const lt_pair *p, const lt_step *step, int greater)
     int64_t *out = step->out[0];
     for (uint32_t o = 0; o < p->outer; o++) {
         for (uint32_t i = 0; i < p->inner; i++) {
-            *out++ = (*a > *b) == greater ? *a : *b;
+            *out++ = ((*a > *b) == greater) ? *a : *b;
             a += p->a_step;
             b += p->b_step;
         }

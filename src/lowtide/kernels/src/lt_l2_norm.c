@@ -6,7 +6,7 @@
 
 static int32_t saturated(int64_t x)
 {
-    return x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : (int32_t)x;
+    return (x > INT32_MAX) ? INT32_MAX : (x < INT32_MIN) ? INT32_MIN : (int32_t)x;
 }
 
 /* 1 / sqrt(x) as a multiplier, and the shift that goes with it, 0 or below. */
@@ -17,11 +17,11 @@ static int32_t inverse_root(int32_t x, int32_t *shift)
         return INT32_MAX;
     }
     int32_t right = 11;
-    while (x >= 1 << 29) {
+    while (x >= (1 << 29)) {
         x /= 4;
         right++;
     }
-    while (x < 1 << 27) {
+    while (x < (1 << 27)) {
         x *= 4;
         right--;
     }

@@ -6,7 +6,7 @@
 
 static int32_t saturated(int64_t x)
 {
-    return x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : (int32_t)x;
+    return (x > INT32_MAX) ? INT32_MAX : (x < INT32_MIN) ? INT32_MIN : (int32_t)x;
 }
 
 /* Leading zeros of x > 0. */
@@ -22,7 +22,7 @@ static int32_t leading_zeros(uint32_t x)
 /* a * b of signed values; neither is INT32_MIN. */
 static int32_t product(int32_t a, int32_t b)
 {
-    return saturated(((int64_t)a * b + (1 << 30)) >> 31);
+    return saturated((((int64_t)a * b) + (1 << 30)) >> 31);
 }
 
 /* 1 / (1 + x) in Q0.31 for x in [0, 1]: Newton's iteration. */
@@ -49,10 +49,10 @@ static int32_t logarithm(int32_t x)
     int32_t head = leading_zeros((uint32_t)product(x, root_half)) - 1;
     int32_t b = saturated((int64_t)x << head);
     int32_t b_power = (12 - head) * (1 << 25) - quarter;
-    int32_t r = a < b ? a : b;
-    int32_t power = a_power > b_power ? a_power : b_power;
+    int32_t r = (a < b) ? a : b;
+    int32_t power = (a_power > b_power) ? a_power : b_power;
     int64_t sum = (int64_t)r + root_root_half;
-    int32_t p = (int32_t)((sum + (sum >= 0 ? 1 : -1)) / 2);
+    int32_t p = (int32_t)((sum + ((sum >= 0) ? 1 : -1)) / 2);
     int32_t q = (r - root_root_half) * 2;
     int32_t square = product(q, q);
     int32_t above = product(q, r) + product(product(q, square), alpha_n);
@@ -66,20 +66,20 @@ static void log_softmax(const lt_log_softmax *p, const int8_t *in, int8_t *out)
 {
     int32_t greatest = INT8_MIN;
     for (uint32_t i = 0; i < p->count; i++) {
-        greatest = in[i] > greatest ? in[i] : greatest;
+        greatest = (in[i] > greatest) ? in[i] : greatest;
     }
     int32_t sum = 0;
     for (uint32_t i = 0; i < p->count; i++) {
         int32_t below = greatest - in[i];
-        sum += below < p->reach ? p->exps[below] : 0;
+        sum += (below < p->reach) ? p->exps[below] : 0;
     }
     int32_t log_sum = logarithm(sum);
     int32_t least = lt_scale(lt_add(log_sum, INT32_MIN), p->divisor, p->divisor_shift);
-    least = least > p->least ? least : p->least;
+    least = (least > p->least) ? least : p->least;
     for (uint32_t i = 0; i < p->count; i++) {
         int32_t below = greatest - in[i];
         int32_t value = INT8_MIN;
-        if (-below > least && below < p->reach) {
+        if ((-below > least) && (below < p->reach)) {
             value = lt_divide_by_pot(lt_sub(p->scaled[below], log_sum), 22) + INT8_MAX;
         }
         out[i] = (int8_t)lt_clamp(value, INT8_MIN, INT8_MAX);

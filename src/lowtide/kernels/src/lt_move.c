@@ -24,7 +24,7 @@ LT_SHARED void lt_copy_row(const void *params, const lt_step *step)
         return;
     }
     for (int32_t i = 0; i < p->runs; i++) {
-        copy(out, in + i * p->pitch, p->bytes);
+        copy(out, in + (i * p->pitch), p->bytes);
         out += p->bytes;
     }
 }
@@ -36,7 +36,7 @@ LT_SHARED void lt_concat_row(const void *params, const lt_step *step)
     for (int32_t i = 0; i < p->runs; i++) {
         for (int32_t k = 0; k < p->count; k++) {
             int32_t n = p->bytes[k];
-            copy(out, (const uint8_t *)step->in[k] + i * n, n);
+            copy(out, (const uint8_t *)step->in[k] + (i * n), n);
             out += n;
         }
     }
@@ -49,7 +49,7 @@ LT_SHARED void lt_split_row(const void *params, const lt_step *step)
     for (int32_t i = 0; i < p->runs; i++) {
         for (int32_t k = 0; k < p->count; k++) {
             int32_t n = p->bytes[k];
-            copy((uint8_t *)step->out[k] + i * n, in, n);
+            copy((uint8_t *)step->out[k] + (i * n), in, n);
             in += n;
         }
     }
@@ -77,9 +77,9 @@ LT_SHARED void lt_pad_row(const void *params, const lt_step *step)
         if (in == NULL) {
             out = fill(p, out, p->bytes);
         } else {
-            (void)memcpy(out, in + i * p->bytes, (size_t)p->bytes);
+            (void)memcpy(out, in + (i * p->bytes), (size_t)p->bytes);
             out += p->bytes;
         }
-        out = fill(p, out, i + 1 < p->runs ? p->between : p->after);
+        out = fill(p, out, ((i + 1) < p->runs) ? p->between : p->after);
     }
 }

@@ -21,22 +21,22 @@ typedef struct {
 static columns window(const lt_pool *p, int32_t x)
 {
     columns c;
-    c.first = x * p->stride_w - p->pad_left;
+    c.first = (x * p->stride_w) - p->pad_left;
     c.end = c.first + p->kernel_w;
-    c.first = c.first < 0 ? 0 : c.first;
-    c.end = c.end > p->in_w ? p->in_w : c.end;
+    c.first = (c.first < 0) ? 0 : c.first;
+    c.end = (c.end > p->in_w) ? p->in_w : c.end;
     return c;
 }
 
 LT_INLINE int32_t join(int32_t total, int32_t value, kind k)
 {
-    return k == AVERAGE ? total + value : value > total ? value : total;
+    return (k == AVERAGE) ? (total + value) : (value > total) ? value : total;
 }
 
 LT_INLINE int32_t finish(const lt_pool *p, int32_t total, int32_t count, kind k)
 {
     if (k == AVERAGE) {
-        total = total > 0 ? (total + count / 2) / count : (total - count / 2) / count;
+        total = (total > 0) ? ((total + (count / 2)) / count) : ((total - (count / 2)) / count);
     }
     return lt_clamp(total, p->low, p->high);
 }
@@ -59,11 +59,11 @@ LT_INLINE void row(const lt_pool *p, const lt_step *step, lt_elem type, kind k, 
     for (int32_t x = 0; x < p->out_w; x++) {
         columns window_x = window(p, x);
         for (int32_t c = 0; c < p->channels; c++) {
-            int32_t total = k == AVERAGE ? 0 : INT32_MIN;
+            int32_t total = (k == AVERAGE) ? 0 : INT32_MIN;
             for (int32_t y = 0; y < count; y++) {
                 const void *in = rows[y];
                 for (int32_t i = window_x.first; i < window_x.end; i++) {
-                    total = join(total, lt_get(in, i * p->channels + c, type) ^ flip.in, k);
+                    total = join(total, lt_get(in, (i * p->channels) + c, type) ^ flip.in, k);
                 }
             }
             total = finish(p, total, count * (window_x.end - window_x.first), k);
@@ -86,27 +86,27 @@ LT_INLINE void join_pixel(int32_t *totals, const void *row, int32_t in, int32_t 
 {
     int32_t c = 0;
 #ifdef LT_HELIUM
-    if (type == LT_S8 || type == LT_U8) {
+    if ((type == LT_S8) || (type == LT_U8)) {
         const uint32x4_t sign = vdupq_n_u32((uint32_t)flip.in);
-        for (; c + 4 <= channels; c += 4, in += 4) {
+        for (; (c + 4) <= channels; c += 4, in += 4) {
             int32x4_t total = vldrwq_s32(totals + c), value;
             if (type == LT_S8) {
                 value = vldrbq_s32((const int8_t *)row + in);
             } else {
                 value = vreinterpretq_s32_u32(veorq_u32(vldrbq_u32((const uint8_t *)row + in), sign));
             }
-            total = k == AVERAGE ? vaddq_s32(total, value) : vmaxq_s32(total, value);
+            total = (k == AVERAGE) ? vaddq_s32(total, value) : vmaxq_s32(total, value);
             vstrwq_s32(totals + c, total);
         }
     }
 #elif defined(LT_DSP)
-    if (type == LT_S8 || type == LT_U8) {
-        for (; c + 4 <= channels; c += 4, in += 4) {
+    if ((type == LT_S8) || (type == LT_U8)) {
+        for (; (c + 4) <= channels; c += 4, in += 4) {
             uint32_t word = (uint32_t)lt_load((const int8_t *)row + in) ^ (uint32_t)flip.in * 0x01010101U;
             int32_t values[4];
             for (int32_t i = 0; i < 4; i++) {
                 uint32_t byte = word >> (8 * i) & 0xFFU;
-                values[i] = type == LT_S8 ? (int8_t)byte : (int32_t)byte;
+                values[i] = (type == LT_S8) ? (int8_t)byte : (int32_t)byte;
             }
             totals[c] = join(totals[c], values[0], k);
             totals[c + 1] = join(totals[c + 1], values[1], k);
@@ -122,7 +122,7 @@ LT_INLINE void join_pixel(int32_t *totals, const void *row, int32_t in, int32_t 
 
 LT_INLINE void eat(const lt_pool *p, const lt_step *step, lt_elem type, kind k, flips flip)
 {
-    int32_t start = k == AVERAGE ? 0 : INT32_MIN;
+    int32_t start = (k == AVERAGE) ? 0 : INT32_MIN;
     int32_t *rows = step->scratch;
     int32_t *totals = rows + 1;
     if (step->row == 0) {

@@ -21,7 +21,7 @@ static inline uint8x16_t greatest(const lt_pool *p, const window *at, int32_t c,
                                   uint8x16_t least, mve_pred16_t some)
 {
     for (int32_t y = 0; y < at->height; y++) {
-        const uint8_t *x = (const uint8_t *)at->rows[y] + at->first * p->channels + c;
+        const uint8_t *x = (const uint8_t *)at->rows[y] + (at->first * p->channels) + c;
         for (int32_t n = at->width; n > 0; n--, x += p->channels) {
             least = vmaxq_u8(least, veorq_u8(vldrbq_z_u8(x, some), in));
         }
@@ -35,7 +35,7 @@ LT_INLINE int32x4_t sum(const lt_pool *p, const window *at, int32_t c, lt_elem t
 {
     int32x4_t total = vdupq_n_s32(0);
     for (int32_t y = 0; y < at->height; y++) {
-        int32_t from = at->first * p->channels + c;
+        int32_t from = (at->first * p->channels) + c;
         for (int32_t n = at->width; n > 0; n--, from += p->channels) {
             if (type == LT_S8) {
                 total = vaddq_s32(total, vldrbq_z_s32((const int8_t *)at->rows[y] + from, some));
@@ -72,7 +72,7 @@ static inline int32x4_t divided_by_any(int32x4_t total, int32_t count)
     }
     vstrwq_s32(lanes, total);
     for (int32_t i = 0; i < 4; i++) {
-        lanes[i] = (lanes[i] > 0 ? lanes[i] + count / 2 : lanes[i] - count / 2) / count;
+        lanes[i] = ((lanes[i] > 0) ? (lanes[i] + (count / 2)) : (lanes[i] - (count / 2))) / count;
     }
     return vldrwq_s32(lanes);
 }
@@ -80,9 +80,9 @@ static inline int32x4_t divided_by_any(int32x4_t total, int32_t count)
 /* The window of column x, of which `of` has the rows. */
 static inline window column(const lt_pool *p, window of, int32_t x)
 {
-    int32_t first = x * p->stride_w - p->pad_left, end = first + p->kernel_w;
-    of.first = first < 0 ? 0 : first;
-    of.width = (end > p->in_w ? p->in_w : end) - of.first;
+    int32_t first = (x * p->stride_w) - p->pad_left, end = first + p->kernel_w;
+    of.first = (first < 0) ? 0 : first;
+    of.width = ((end > p->in_w) ? p->in_w : end) - of.first;
     return of;
 }
 

@@ -19,7 +19,7 @@ LT_INLINE void quantize(const lt_quantize *p, const lt_step *step, lt_elem type)
         } else if (x > (float)low) {
             rounded = (int32_t)x; /* towards zero; what it cuts off is exact */
             float rest = x - (float)rounded;
-            rounded += rest >= 0.5f ? 1 : rest <= -0.5f ? -1 : 0;
+            rounded += (rest >= 0.5f) ? 1 : (rest <= -0.5f) ? -1 : 0;
         }
         lt_put(step->out[0], (int32_t)i, rounded + p->zero, type);
     }
@@ -43,10 +43,10 @@ LT_INLINE void requantize(const lt_requantize *p, const lt_step *step, lt_elem f
     }
 }
 
-#define LT_ROW(name, body, ...)                             \
+#define LT_ROW(name, body, ...)                                       \
     LT_SHARED void lt_##name(const void *params, const lt_step *step) \
-    {                                                       \
-        body(params, step, __VA_ARGS__);                    \
+    {                                                                 \
+        body(params, step, __VA_ARGS__);                              \
     }
 
 #ifndef LT_HELIUM_FLOAT

@@ -24,9 +24,9 @@ LT_INLINE int32_t join(int32_t total, int32_t value, kind k)
 {
     switch (k) {
     case MAX:
-        return value > total ? value : total;
+        return (value > total) ? value : total;
     case MIN:
-        return value < total ? value : total;
+        return (value < total) ? value : total;
     default: /* wraps, as the reference does */
         return (int32_t)((uint32_t)total + (uint32_t)value);
     }
@@ -46,7 +46,7 @@ LT_INLINE void join_run(int32_t *totals, const void *in, int32_t from, int32_t c
 {
     int32_t i = 0;
 #ifdef LT_HELIUM
-    for (; i + 4 <= count; i += 4) {
+    for (; (i + 4) <= count; i += 4) {
         int32x4_t total = vldrwq_s32(totals + i), value;
         if (type == LT_S8) {
             value = vldrbq_s32((const int8_t *)in + from + i);
@@ -55,8 +55,8 @@ LT_INLINE void join_run(int32_t *totals, const void *in, int32_t from, int32_t c
         } else {
             value = vldrhq_s32((const int16_t *)in + from + i);
         }
-        total = k == MAX ? vmaxq_s32(total, value)
-                : k == MIN ? vminq_s32(total, value)
+        total = (k == MAX) ? vmaxq_s32(total, value)
+                : (k == MIN) ? vminq_s32(total, value)
                            : vaddq_s32(total, value);
         vstrwq_s32(totals + i, total);
     }
@@ -68,7 +68,7 @@ LT_INLINE void join_run(int32_t *totals, const void *in, int32_t from, int32_t c
 
 LT_INLINE void eat(const lt_reduce *p, const lt_step *step, lt_elem type, kind k)
 {
-    int32_t start = k == SUM ? p->start : k == MAX ? INT32_MIN : INT32_MAX;
+    int32_t start = (k == SUM) ? p->start : (k == MAX) ? INT32_MIN : INT32_MAX;
     uint32_t count = p->outer * p->inner;
     int32_t *totals = step->scratch;
     if (step->row == 0) {
@@ -92,10 +92,10 @@ LT_INLINE void eat(const lt_reduce *p, const lt_step *step, lt_elem type, kind k
     reset(totals, count, start);
 }
 
-#define LT_EAT(name, type, k)                               \
+#define LT_EAT(name, type, k)                                         \
     LT_SHARED void lt_##name(const void *params, const lt_step *step) \
-    {                                                       \
-        eat(params, step, type, k);                         \
+    {                                                                 \
+        eat(params, step, type, k);                                   \
     }
 
 LT_EAT(sum_s8_eat, LT_S8, SUM)

@@ -20,7 +20,7 @@ LT_SHARED void lt_resize_bilinear_u8_row(const void *params, const lt_step *step
         const uint8_t *above = step->in[0];
         const uint8_t *below = step->in[1];
         float weight = p->weight[x], rest = 1 - weight;
-        if (weight == 0 && lower == 0) {
+        if ((weight == 0) && (lower == 0)) {
             for (int32_t c = 0; c < p->channels; c++) {
                 out[c] = above[left + c] ^ p->in_flip ^ p->out_flip;
             }
@@ -31,6 +31,7 @@ LT_SHARED void lt_resize_bilinear_u8_row(const void *params, const lt_step *step
             sum += weighted(below[left + c] ^ p->in_flip, lower, rest);
             sum += weighted(above[right + c] ^ p->in_flip, upper, weight);
             sum += weighted(below[right + c] ^ p->in_flip, lower, weight);
+            /* NOLINTNEXTLINE(bugprone-incorrect-roundings): as the reference rounds */
             out[c] = (uint8_t)(sum + 0.5f) ^ p->out_flip;
         }
     }

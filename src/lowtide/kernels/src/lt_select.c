@@ -13,7 +13,7 @@ LT_SHARED void lt_select_row(const void *params, const lt_step *step)
     uint8_t *out = step->out[0];
     for (uint32_t o = 0; o < p->outer; o++) {
         for (uint32_t i = 0; i < p->inner; i++) {
-            (void)memmove(out, *condition != 0 ? a : b, p->size);
+            (void)memmove(out, (*condition != 0) ? a : b, p->size);
             out += p->size;
             condition += p->c_step;
             a += p->a_step * p->size;

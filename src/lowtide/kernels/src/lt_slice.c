@@ -19,7 +19,7 @@ LT_SHARED int lt_slice_run(const lt_sliced *sliced, lt_position *at, void *net, 
         lt_start(program, at, net);
         at->node = 0; /* under way */
     }
-    while (status == LT_OK && at->turn < program->turn_count) {
+    while ((status == LT_OK) && (at->turn < program->turn_count)) {
         const lt_turn *turn = &program->turns[at->turn];
         if (turn->node >= LT_LOOP) {
             enter(turn, at);
@@ -39,11 +39,11 @@ LT_SHARED int lt_slice_run(const lt_sliced *sliced, lt_position *at, void *net, 
                 if (budget == 0) {
                     return LT_MORE;
                 }
-                budget = cost < budget ? budget - cost : 0;
+                budget = (cost < budget) ? (budget - cost) : 0;
                 const uint16_t row = next[node->counter]++;
                 run_step(program, node, row, bases, pointers);
-                if (watch != NULL &&
-                    watch->made(watch->context, watch->operators[turn->node], row) != 0) {
+                if ((watch != NULL) &&
+                    (watch->made(watch->context, watch->operators[turn->node], row) != 0)) {
                     budget = 0;
                 }
             }

@@ -17,9 +17,9 @@ LT_SHARED int lt_slice_stream_invoke(const lt_sliced *sliced, void *net, uint32_
 {
     const lt_program *const program = sliced->program;
     lt_stream *const stream = net;
-    if (net == NULL || *(void **)(void *)((char *)net + program->bases) == NULL ||
-        ((program->exchanges & LT_TAKES) && stream->take == NULL) ||
-        ((program->exchanges & LT_GIVES) && stream->pull == NULL)) {
+    if ((net == NULL) || (*(void **)(void *)((char *)net + program->bases) == NULL) ||
+        ((program->exchanges & LT_TAKES) && (stream->take == NULL)) ||
+        ((program->exchanges & LT_GIVES) && (stream->pull == NULL))) {
         return LT_ERROR_ARGUMENT;
     }
     if (stream->wanted > 0) { /* rows were to be pushed */

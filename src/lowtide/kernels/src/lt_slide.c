@@ -32,7 +32,7 @@ LT_SHARED void lt_slide_buffer(const void *params, const lt_step *step)
     uint8_t *to = step->out[0];
     uint32_t left = p->bytes;
 #ifdef __thumb2__
-    if (to < from && left >= 32 && (((uintptr_t)to | (uintptr_t)from) & 3) == 0) {
+    if ((to < from) && (left >= 32) && ((((uintptr_t)to | (uintptr_t)from) & 3) == 0)) {
         const uint8_t *end = move_down(to, from, left / 32);
         to += end - from;
         from = end;

@@ -9,7 +9,7 @@
 static int32_t leading_zeros(uint32_t x)
 {
     int32_t zeros = 0;
-    for (; zeros < 31 && x < 0x80000000U; x <<= 1) {
+    for (; (zeros < 31) && (x < 0x80000000U); x <<= 1) {
         zeros++;
     }
     return zeros;
@@ -23,7 +23,7 @@ static int32_t reciprocal(uint32_t one_plus_x)
     for (int32_t i = 0; i < 3; i++) {
         y += lt_high_mul(y, (1 << 29) - lt_high_mul(half, y)) * 4;
     }
-    return y > INT32_MAX / 2 ? INT32_MAX : y * 2;
+    return (y > (INT32_MAX / 2)) ? INT32_MAX : (y * 2);
 }
 
 LT_INLINE void softmax(const lt_softmax_8 *p, const uint8_t *in, void *out, int32_t out_bits)
@@ -31,7 +31,7 @@ LT_INLINE void softmax(const lt_softmax_8 *p, const uint8_t *in, void *out, int3
     uint32_t greatest = 0;
     for (uint32_t i = 0; i < p->count; i++) {
         uint32_t value = in[i] ^ p->in_flip;
-        greatest = value > greatest ? value : greatest;
+        greatest = (value > greatest) ? value : greatest;
     }
     uint32_t sum = 0; /* Q12.19 */
     for (uint32_t i = 0; i < p->count; i++) {
@@ -43,7 +43,7 @@ LT_INLINE void softmax(const lt_softmax_8 *p, const uint8_t *in, void *out, int3
     int32_t zeros = leading_zeros(sum);
     int32_t scale = reciprocal(sum << zeros);
     int32_t right = 12 - zeros + 31 - out_bits;
-    right = right > 31 ? 31 : right; /* the reference stops the program */
+    right = (right > 31) ? 31 : right; /* the reference stops the program */
     for (uint32_t i = 0; i < p->count; i++) {
         uint32_t below = greatest - (in[i] ^ p->in_flip);
         int32_t value = 0;
@@ -90,7 +90,7 @@ static void softmax_s16(const lt_softmax_s16 *p, const int16_t *in, int16_t *out
 {
     int32_t greatest = INT16_MIN;
     for (uint32_t i = 0; i < p->count; i++) {
-        greatest = in[i] > greatest ? in[i] : greatest;
+        greatest = (in[i] > greatest) ? in[i] : greatest;
     }
     uint32_t sum = 0; /* Q16.15 */
     for (uint32_t i = 0; i < p->count; i++) {
@@ -104,7 +104,7 @@ static void softmax_s16(const lt_softmax_s16 *p, const int16_t *in, int16_t *out
     x = look_up(p->reciprocal, lt_clamp(x, INT16_MIN, INT16_MAX));
     int32_t right = 31 - zeros;
     for (uint32_t i = 0; i < p->count; i++) {
-        int32_t value = (out[i] * x + (1 << (right - 1))) >> right;
+        int32_t value = ((out[i] * x) + (1 << (right - 1))) >> right;
         out[i] = (int16_t)lt_clamp(value, 0, INT16_MAX);
     }
 }

@@ -7,7 +7,7 @@
 LT_INLINE int32_t squared(const void *params, int32_t a, int32_t b, lt_elem type)
 {
     const lt_squared *p = params;
-    int32_t unit = type == LT_S16 ? 1 : 1 << 7;
+    int32_t unit = (type == LT_S16) ? 1 : (1 << 7);
     a = lt_scale((a - p->a_zero) * unit, p->a_multiplier, p->a_shift);
     b = lt_scale((b - p->b_zero) * unit, p->b_multiplier, p->b_shift);
     a = lt_scale((a - b) * (a - b), p->multiplier, p->shift);

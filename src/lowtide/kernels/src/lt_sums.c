@@ -32,9 +32,9 @@ LT_SHARED void lt_cumsum_s8_row(const void *params, const lt_step *step)
 {
     const lt_cumsum *p = params;
     int32_t pitch = p->backwards ? -(int32_t)p->inner : (int32_t)p->inner;
-    uint32_t first = p->backwards ? (p->count - 1) * p->inner : 0;
-    for (uint32_t i = 0; i < p->outer * p->inner; i++) {
-        int32_t at = (int32_t)(i / p->inner * p->count * p->inner + i % p->inner + first);
+    uint32_t first = p->backwards ? ((p->count - 1) * p->inner) : 0;
+    for (uint32_t i = 0; i < (p->outer * p->inner); i++) {
+        int32_t at = (int32_t)((i / p->inner * p->count * p->inner) + (i % p->inner) + first);
         int32_t sum = fine(-p->zero);
         for (uint32_t k = 0; k < p->count; k++, at += pitch) {
             int32_t next = lt_add(sum, fine(((const int8_t *)step->in[0])[at] - p->zero));

@@ -12,7 +12,7 @@ static void features(const lt_svdf *p, const int8_t *in, int32_t f, lt_four of, 
     for (int32_t i = 0; i < 4; i++) {
         sums[i] = p->start[f + of.of[i]];
     }
-    lt_dots_s8(sums, p->features + f * p->inputs, of.next, in, p->inputs, of.other);
+    lt_dots_s8(sums, p->features + (f * p->inputs), of.next, in, p->inputs, of.other);
     for (int32_t i = 0; i < 4; i++) {
         found[of.of[i]] = lt_scale(sums[i], p->state_multiplier, p->state_shift);
     }
@@ -42,7 +42,7 @@ static void row(const lt_svdf *p, const lt_step *step, int32_t is_wide)
                 features(p, step->in[0], first, of, found);
             }
             int32_t newest = found[f - first];
-            if (is_wide) {
+            if (is_wide != 0) {
                 newest = lt_clamp_s16(newest) + p->state_zero;
                 sum = move_16((int16_t *)step->out[1] + at, (const int16_t *)p->times + at, memory,
                               (int16_t)newest, sum);

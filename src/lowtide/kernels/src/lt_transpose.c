@@ -14,10 +14,10 @@ LT_SHARED void lt_transpose_row(const void *params, const lt_step *step)
         int32_t row = step->row;
         in += row % p->rows2 * p->pitches[2];
         row /= p->rows2;
-        in += row % p->rows1 * p->pitches[1] + row / p->rows1 * p->pitches[0];
+        in += (row % p->rows1 * p->pitches[1]) + (row / p->rows1 * p->pitches[0]);
     }
     for (int32_t i = 0; i < p->count0; i++) {
-        const uint8_t *run = in + i * p->pitch0;
+        const uint8_t *run = in + (i * p->pitch0);
         if (p->bytes == 1) {
             for (int32_t j = 0; j < p->count1; j++) {
                 *out++ = run[j * p->pitch1];
@@ -25,7 +25,7 @@ LT_SHARED void lt_transpose_row(const void *params, const lt_step *step)
             continue;
         }
         for (int32_t j = 0; j < p->count1; j++) {
-            (void)memcpy(out, run + j * p->pitch1, (size_t)p->bytes);
+            (void)memcpy(out, run + (j * p->pitch1), (size_t)p->bytes);
             out += p->bytes;
         }
     }

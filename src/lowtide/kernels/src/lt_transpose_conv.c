@@ -23,9 +23,9 @@ static int32_t across(const lt_transpose_conv_s8 *p, const int8_t *row, int32_t 
     int32_t reach = x + p->pad_left;
     int32_t column = reach / p->stride_w;
     int32_t sum = 0;
-    for (int32_t kx = reach % p->stride_w; kx < p->kernel_w && column >= 0; kx += p->stride_w) {
+    for (int32_t kx = reach % p->stride_w; (kx < p->kernel_w) && (column >= 0); kx += p->stride_w) {
         if (column < p->in_w) {
-            sum += dot(row + column * p->in_c, p->input_zero, weights + kx * p->in_c, p->in_c);
+            sum += dot(row + (column * p->in_c), p->input_zero, weights + (kx * p->in_c), p->in_c);
         }
         column--;
     }
@@ -43,9 +43,9 @@ LT_SHARED void lt_transpose_conv_s8_row(const void *params, const lt_step *step)
         for (int32_t c = 0; c < p->out_c; c++) {
             int32_t sum = p->bias[c];
             int32_t ky = first;
-            for (int32_t k = p->rows - 1; k >= 0 && ky < p->kernel_h; k--) {
+            for (int32_t k = p->rows - 1; (k >= 0) && (ky < p->kernel_h); k--) {
                 if (step->in[k] != NULL) {
-                    sum += across(p, step->in[k], x, weights + ky * line);
+                    sum += across(p, step->in[k], x, weights + (ky * line));
                 }
                 ky += p->stride_h;
             }

@@ -13,9 +13,9 @@ static int64_t across(const lt_transpose_conv_s16 *p, const int16_t *row, int32_
     int32_t reach = x + p->pad_left;
     int32_t column = reach / p->stride_w;
     int64_t sum = 0;
-    for (int32_t kx = reach % p->stride_w; kx < p->kernel_w && column >= 0; kx += p->stride_w) {
+    for (int32_t kx = reach % p->stride_w; (kx < p->kernel_w) && (column >= 0); kx += p->stride_w) {
         if (column < p->in_w) {
-            sum += lt_dot_s16(row + column * p->in_c, weights + kx * p->in_c, p->in_c);
+            sum += lt_dot_s16(row + (column * p->in_c), weights + (kx * p->in_c), p->in_c);
         }
         column--;
     }
@@ -33,9 +33,9 @@ LT_SHARED void lt_transpose_conv_s16_row(const void *params, const lt_step *step
         for (int32_t c = 0; c < p->out_c; c++) {
             int64_t sum = p->bias[c];
             int32_t ky = first;
-            for (int32_t k = p->rows - 1; k >= 0 && ky < p->kernel_h; k--) {
+            for (int32_t k = p->rows - 1; (k >= 0) && (ky < p->kernel_h); k--) {
                 if (step->in[k] != NULL) {
-                    sum += across(p, step->in[k], x, weights + ky * line);
+                    sum += across(p, step->in[k], x, weights + (ky * line));
                 }
                 ky += p->stride_h;
             }

@@ -33,8 +33,8 @@ LT_SHARED void lt_clip_s16_row(const void *params, const lt_step *step)
 /* x in the table's scale, rounded. */
 static int32_t rescale(const lt_logistic_s16 *p, int32_t x)
 {
-    int32_t half = p->shift > 0 ? (int32_t)1 << (p->shift - 1) : 0;
-    return (x * p->multiplier + half) >> p->shift;
+    int32_t half = (p->shift > 0) ? ((int32_t)1 << (p->shift - 1)) : 0;
+    return ((x * p->multiplier) + half) >> p->shift;
 }
 
 /* 2^bits times the table at x / 2^bits, interpolated; the greatest value past its end. */
@@ -46,7 +46,7 @@ static int32_t look_up(const uint16_t *table, uint32_t x, uint32_t bits, uint32_
     }
     uint32_t rest = x & ((1U << bits) - 1U);
     uint32_t low = table[index];
-    return (int32_t)((low << bits) + rest * (table[index + 1] - low));
+    return (int32_t)((low << bits) + (rest * (table[index + 1] - low)));
 }
 
 LT_SHARED void lt_logistic_s16_row(const void *params, const lt_step *step)
@@ -56,8 +56,8 @@ LT_SHARED void lt_logistic_s16_row(const void *params, const lt_step *step)
     int16_t *out = step->out[0];
     for (uint32_t i = 0; i < p->count; i++) {
         int32_t x = rescale(p, in[i]);
-        int32_t y = look_up(p->table, (uint32_t)(x < 0 ? -x : x), 9, 0xFFFE);
-        y = x >= 0 ? y + (1 << 9) : (1 << 25) - y + (1 << 9) - 1;
+        int32_t y = look_up(p->table, (uint32_t)((x < 0) ? -x : x), 9, 0xFFFE);
+        y = (x >= 0) ? (y + (1 << 9)) : ((1 << 25) - y + (1 << 9) - 1);
         out[i] = (int16_t)(y >> 10);
     }
 }
@@ -69,8 +69,8 @@ LT_SHARED void lt_tanh_s16_row(const void *params, const lt_step *step)
     int16_t *out = step->out[0];
     for (uint32_t i = 0; i < p->count; i++) {
         int32_t x = rescale(p, in[i]);
-        int32_t y = look_up(p->table, (uint32_t)(x < 0 ? -x : x), 8, 0xFFFF);
-        y = x >= 0 ? y - (1 << 23) + (1 << 7) : -y + (1 << 23) + (1 << 7) - 1;
+        int32_t y = look_up(p->table, (uint32_t)((x < 0) ? -x : x), 8, 0xFFFF);
+        y = (x >= 0) ? (y - (1 << 23) + (1 << 7)) : -y + (1 << 23) + (1 << 7) - 1;
         out[i] = (int16_t)(y >> 8);
     }
 }

@@ -9,7 +9,7 @@ static int32_t start(const lt_update *p, const void *indices, int32_t d)
 {
     int64_t at = p->wide ? ((const int64_t *)indices)[d] : ((const int32_t *)indices)[d];
     int32_t most = p->shape[d] - p->box[d];
-    return at < 0 ? 0 : at > most ? most : (int32_t)at;
+    return (at < 0) ? 0 : (at > most) ? most : (int32_t)at;
 }
 
 LT_SHARED void lt_update_row(const void *params, const lt_step *step)
@@ -20,9 +20,9 @@ LT_SHARED void lt_update_row(const void *params, const lt_step *step)
     (void)memcpy(out, step->in[0], (size_t)p->row);
     int32_t row = step->row, at = 0, pitch = 1; /* of the box, in rows */
     for (int32_t d = p->leading - 1; d >= 0; d--) {
-        int32_t index = row % p->shape[d] - start(p, step->in[2], d);
+        int32_t index = (row % p->shape[d]) - start(p, step->in[2], d);
         row /= p->shape[d];
-        if (index < 0 || index >= p->box[d]) {
+        if ((index < 0) || (index >= p->box[d])) {
             return;
         }
         at += index * pitch;
@@ -39,10 +39,10 @@ LT_SHARED void lt_update_row(const void *params, const lt_step *step)
         int32_t rest = i, to = start(p, step->in[2], last);
         pitch = p->shape[last];
         for (int32_t d = last - 1; d >= p->leading; d--) {
-            to += (start(p, step->in[2], d) + rest % p->box[d]) * pitch;
+            to += (start(p, step->in[2], d) + (rest % p->box[d])) * pitch;
             rest /= p->box[d];
             pitch *= p->shape[d];
         }
-        (void)memcpy(out + to * p->bytes, box + i * run, (size_t)run);
+        (void)memcpy(out + (to * p->bytes), box + (i * run), (size_t)run);
     }
 }

@@ -35,7 +35,7 @@ static inline int32_t dot(const int8_t *x, const int16_t *w, int32_t n, int32_t 
     const int16x8_t sign = vdupq_n_s16((int16_t)-flip);
     for (int32_t left = n >> 3; left > 0; left--, x += 8, w += 8) {
         int16x8_t bytes = vldrbq_gather_offset_s16(x, offsets);
-        bytes = flip != 0 ? veorq_s16(bytes, sign) : bytes;
+        bytes = (flip != 0) ? veorq_s16(bytes, sign) : bytes;
         sum = vmladavaq_s16(sum, bytes, vld1q_s16(w));
     }
 #elif defined(LT_DSP)
@@ -57,8 +57,8 @@ static inline int32_t dot(const int8_t *x, const int16_t *w, int32_t n, int32_t 
     }
 #else
     for (int32_t left = n; left >= 4; left -= 4, x += 4, w += 4) {
-        sum = lt_add(sum, (int8_t)(x[0] ^ flip) * w[0] + (int8_t)(x[2] ^ flip) * w[1]);
-        sum = lt_add(sum, (int8_t)(x[1] ^ flip) * w[2] + (int8_t)(x[3] ^ flip) * w[3]);
+        sum = lt_add(sum, ((int8_t)(x[0] ^ flip) * w[0]) + ((int8_t)(x[2] ^ flip) * w[1]));
+        sum = lt_add(sum, ((int8_t)(x[1] ^ flip) * w[2]) + ((int8_t)(x[3] ^ flip) * w[3]));
     }
 #endif
     for (n &= 3; n > 0; n--) {
@@ -81,18 +81,18 @@ LT_APART static int32_t padding(const lt_w9_s8 *p, const int16_t *w, int32_t n, 
 LT_APART static int32_t dot_edge(const lt_w9_s8 *p, const int8_t *row, int32_t first, const int16_t *w,
                               int32_t sum)
 {
-    int32_t in_c = p->in_c, whole = p->kernel_w * in_c & ~3, k = 0;
+    int32_t in_c = p->in_c, whole = (p->kernel_w * in_c) & ~3, k = 0;
     for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w) {
-        int32_t inside = first >= 0 && first < p->in_w;
+        int32_t inside = (first >= 0) && (first < p->in_w);
         if ((in_c & 3) == 0) { /* a column has whole fours */
-            sum = inside ? dot(row + first * in_c, w + k, in_c, p->flip, sum) : padding(p, w + k, in_c, sum);
+            sum = inside ? dot(row + (first * in_c), w + k, in_c, p->flip, sum) : padding(p, w + k, in_c, sum);
             k += in_c;
             continue;
         }
         for (int32_t c = 0; c < in_c; c++, k++) {
-            int32_t x = inside ? (int8_t)(row[first * in_c + c] ^ p->flip) : p->input_zero;
-            int32_t swapped = k < whole && ((k & 3) == 1 || (k & 3) == 2);
-            sum = lt_add(sum, x * w[swapped ? k ^ 3 : k]);
+            int32_t x = inside ? (int8_t)(row[(first * in_c) + c] ^ p->flip) : p->input_zero;
+            int32_t swapped = (k < whole) && (((k & 3) == 1) || ((k & 3) == 2));
+            sum = lt_add(sum, x * w[swapped ? (k ^ 3) : k]);
         }
     }
     return sum;
@@ -104,7 +104,7 @@ static int32_t window_edge(const lt_w9_s8 *p, const channel *of, const void *con
     int32_t sum = of->bias, run = p->kernel_w * p->in_c;
     const int16_t *w = of->w;
     for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++, w += run) {
-        sum = *rows == NULL ? padding(p, w, run, sum) : dot_edge(p, *rows, first, w, sum);
+        sum = (*rows == NULL) ? padding(p, w, run, sum) : dot_edge(p, *rows, first, w, sum);
     }
     return sum;
 }
@@ -118,8 +118,8 @@ static int32_t taps_edge(const lt_w9_s8 *p, const channel *of, const void *const
         const int8_t *row = *rows++;
         int32_t column = first;
         for (int32_t kx = p->kernel_w; kx > 0; kx--, column += p->dilation_w) {
-            int32_t inside = row != NULL && column >= 0 && column < p->in_w;
-            sum = lt_add(sum, (inside ? row[column * p->in_c + of->in] : p->input_zero) * *w++);
+            int32_t inside = (row != NULL) && (column >= 0) && (column < p->in_w);
+            sum = lt_add(sum, (inside ? row[(column * p->in_c) + of->in] : p->input_zero) * *w++);
         }
     }
     return sum;
@@ -128,11 +128,11 @@ static int32_t taps_edge(const lt_w9_s8 *p, const channel *of, const void *const
 static inline scaling scaling_of(const lt_w9_s8 *p, const channel *of)
 {
     scaling s = {of->multiplier, of->shift, 0, p->low, p->high, p->output_zero, p->narrow, 1};
-    if (s.narrow) {
+    if (s.narrow != 0) {
         s.shift = -1 - s.shift;
-        s.centre = lt_centre(2 * s.zero + 1, s.shift);
+        s.centre = lt_centre((2 * s.zero) + 1, s.shift);
 #ifdef LT_DSP
-        s.clamps = s.low > INT8_MIN || s.high < INT8_MAX; /* results are saturated */
+        s.clamps = (s.low > INT8_MIN) || (s.high < INT8_MAX); /* results are saturated */
 #endif
     }
     return s;
@@ -146,7 +146,7 @@ LT_APART static int32_t scaled(int32_t sum, int32_t multiplier, int32_t shift, i
 static inline int8_t result(const scaling *s, int32_t sum)
 {
     int32_t y;
-    if (s->narrow) {
+    if (s->narrow != 0) {
 #ifdef LT_DSP
         y = lt_narrow_s8(lt_add(sum, sum), s->multiplier, s->centre, s->shift);
 #else
@@ -164,8 +164,8 @@ static void run_edge(const lt_w9_s8 *p, const channel *of, const lt_step *step, 
 {
     scaling s = scaling_of(p, of);
     for (; x < end; x++) {
-        int32_t first = x * p->stride_w - p->pad_left;
-        int32_t sum = p->filters != 0 ? taps_edge(p, of, step->in, first)
+        int32_t first = (x * p->stride_w) - p->pad_left;
+        int32_t sum = (p->filters != 0) ? taps_edge(p, of, step->in, first)
                                       : window_edge(p, of, step->in, first);
         out[x * p->out_c] = result(&s, sum);
     }
@@ -196,7 +196,7 @@ LT_APART static void run_windows(const lt_w9_s8 *p, const channel *of, const voi
         int32_t sum = own.bias;
         const int16_t *w = own.w;
         for (const void *const *row = rows; row != last; row++, w += run) {
-            sum = *row == NULL ? padding(p, w, run, sum) : dot((const int8_t *)*row + at, w, run, flip, sum);
+            sum = (*row == NULL) ? padding(p, w, run, sum) : dot((const int8_t *)*row + at, w, run, flip, sum);
         }
         *out = result(&s, sum);
     }
@@ -214,9 +214,9 @@ LT_APART static void run_3x3(const lt_w9_s8 *p, const channel *of, const void *c
     const int32_t w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3], w4 = w[4], w5 = w[5], w6 = w[6], w7 = w[7];
     const int32_t w8 = w[8], bias = of->bias;
     for (; left > 0; left--, a += step, b += step, c += step, out += out_c) {
-        int32_t sum = lt_add(bias, a[0] * w0 + a[pitch] * w1 + a[2 * pitch] * w2);
-        sum = lt_add(sum, b[0] * w3 + b[pitch] * w4 + b[2 * pitch] * w5);
-        sum = lt_add(sum, c[0] * w6 + c[pitch] * w7 + c[2 * pitch] * w8);
+        int32_t sum = lt_add(bias, (a[0] * w0) + (a[pitch] * w1) + (a[2 * pitch] * w2));
+        sum = lt_add(sum, (b[0] * w3) + (b[pitch] * w4) + (b[2 * pitch] * w5));
+        sum = lt_add(sum, (c[0] * w6) + (c[pitch] * w7) + (c[2 * pitch] * w8));
         *out = result(&s, sum);
     }
 }
@@ -224,19 +224,19 @@ LT_APART static void run_3x3(const lt_w9_s8 *p, const channel *of, const void *c
 /* All columns of a channel: those whose windows have no columns of padding may be quick. */
 static void run_row(const lt_w9_s8 *p, const channel *of, const lt_step *step, int8_t *out)
 {
-    int32_t three = p->filters != 0 && p->kernel_h == 3 && p->kernel_w == 3, first = 0, end = 0;
+    int32_t three = (p->filters != 0) && (p->kernel_h == 3) && (p->kernel_w == 3), first = 0, end = 0;
     int32_t reach = p->in_w - 1 - (p->kernel_w - 1) * p->dilation_w + p->pad_left;
-    int32_t quick = (three || (p->filters == 0 && p->dilation_w == 1)) && reach >= 0;
-    for (int32_t ky = 0; three && ky < 3; ky++) {
-        quick = quick && step->in[ky] != NULL;
+    int32_t quick = (three || ((p->filters == 0) && (p->dilation_w == 1))) && (reach >= 0);
+    for (int32_t ky = 0; three && (ky < 3); ky++) {
+        quick = quick && (step->in[ky] != NULL);
     }
-    if (quick) {
-        end = reach / p->stride_w + 1;
-        end = end < p->out_w ? end : p->out_w;
+    if (quick != 0) {
+        end = (reach / p->stride_w) + 1;
+        end = (end < p->out_w) ? end : p->out_w;
         first = (p->pad_left + p->stride_w - 1) / p->stride_w;
-        first = first < end ? first : end;
-        int32_t at = (first * p->stride_w - p->pad_left) * p->in_c + of->in;
-        (three ? run_3x3 : run_windows)(p, of, step->in, at, end - first, out + first * p->out_c);
+        first = (first < end) ? first : end;
+        int32_t at = (((first * p->stride_w) - p->pad_left) * p->in_c) + of->in;
+        (three ? run_3x3 : run_windows)(p, of, step->in, at, end - first, out + (first * p->out_c));
     }
     if (first > 0) {
         run_edge(p, of, step, 0, first, out);
@@ -247,7 +247,7 @@ static void run_row(const lt_w9_s8 *p, const channel *of, const lt_step *step, i
 LT_SHARED void lt_w9_s8_row(const void *params, const lt_step *step)
 {
     const lt_w9_s8 *p = params;
-    int32_t size = p->kernel_h * p->kernel_w, each = p->filters != 0 ? size : size * p->in_c;
+    int32_t size = p->kernel_h * p->kernel_w, each = (p->filters != 0) ? size : (size * p->in_c);
     channel of;
     of.w = p->weights;
     p->run(p->params, step);
@@ -256,8 +256,8 @@ LT_SHARED void lt_w9_s8_row(const void *params, const lt_step *step)
         of.bias = p->bias[i];
         of.multiplier = p->multiplier[i];
         of.shift = p->shift[i];
-        of.in = p->filters != 0 ? p->channels[i] / p->filters : 0;
-        if (p->filters == 0 && size == 1) {
+        of.in = (p->filters != 0) ? (p->channels[i] / p->filters) : 0;
+        if ((p->filters == 0) && (size == 1)) {
             run_pixels(p, &of, step->in[0], out);
         } else {
             run_row(p, &of, step, out);

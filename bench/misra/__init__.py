@@ -1,0 +1,1 @@
+"""What free checkers of C find in the runtime and in bundles."""
