@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from lowtide.advice.fitting import fits
@@ -128,7 +128,7 @@ def _report(asked: Asked, tell: Tell) -> dict[str, Any]:
         "verdicts": [verdict_sentence(each) for each in reported],
         "page": report_page(*reported),
         "report": report_document(*reported),
-        "plan": plan_document(reported[0].planned),
+        "plan": plan_document(replace(reported[0].planned, points=None)),
         "analysis": analysis_document(analysis, placements),
     }
 

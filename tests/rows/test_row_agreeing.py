@@ -27,6 +27,7 @@ from lowtide.plans.planner import (
     fastest,
     front,
     plans_of,
+    sketch,
     smallest,
     within_cost,
     within_ram,
@@ -250,6 +251,25 @@ SMALL_ONES = present(
 def test_plans_of_real_networks_agree(name: str, core: str) -> None:
     of = of_network(name, core)
     check(of, front(of))
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.03])
+@pytest.mark.parametrize("seed", sampled([1, 5, 11, BLOCKS + 3, BLOCKS + 7]))
+def test_a_sketch_is_never_better_than_the_front(seed: int, apart: float) -> None:
+    prepared_net = ready(seed, small=True, core=CORES[seed // 2 % len(CORES)])
+    of = plans_of(prepared_net, strips=False)
+    usual = default(of)
+    found = sketch(of, usual, apart)
+    assert key(usual) in map(key, found)
+    assert [point.cost for point in found] == sorted(point.cost for point in found)
+    assert all(computes_once(point) for point in found)
+    for one in found:
+        assert not any(beats(key(one), key(other)) for other in found if other is not usual)
+    if not apart:
+        whole = [key(point) for point in front(of)]
+        assert not any(
+            beats(key(one), best) for one in found for best in whole if best != key(usual)
+        )
 
 
 EFFORTS = 0.1, 0.5, 1.0, 4.0

@@ -1,7 +1,8 @@
-"""What to try next, in milliseconds, after a command that has done something else.
+"""What to try next: the options that would make a program smaller or quicker, and by how much.
 
-Why beside `advising`, which plans a program for each advice: a report may take seconds for that, a line
-below a plan may not. What is said here comes from estimates, and is called so.
+Why computed and not told: an option that saves a megabyte of one network saves nothing of another. What
+is said here comes from estimates, which take milliseconds, and is called so: to plan a program for each
+option would take several times what the command itself does.
 """
 
 from __future__ import annotations
@@ -9,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Final
+from typing import Final, Literal
 
-from lowtide.advice.advising import CORES, MORE_WORK, Kind
 from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.commands.known import Known
 from lowtide.commands.options import Options
@@ -32,6 +32,16 @@ from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
 from lowtide.plans.placer import Point
 from lowtide.plans.worth import RATE
 from lowtide.target import ANY, Target
+
+Kind = Literal[
+    "quantized-io", "streamed", "strips", "core", "rows", "simplify", "compile", "reorder"
+]
+
+CORES: Final = ("cortex-m0", "cortex-m4")
+"""Those of which a program for any core is told what it would save, where its core is not known."""
+
+MORE_WORK: Final = 1.25
+"""How many times the network's MACs an advised plan may take."""
 
 MOST: Final = 3
 """So many hints are given at a time, those that save the most."""
@@ -85,22 +95,32 @@ def hints(
     known: Known | None = None,
     *,
     cores: Sequence[str] = CORES,
+    streamed: Compiled | None = None,
 ) -> tuple[Hint, ...]:
     """What would make `compiled` smaller, the largest saving first; `points` is its front, if known, and
-    `known` what it was compiled with. `cores` may be advised to a program for any.
+    `known` what it was compiled with. `cores` may be advised to a program for any. `streamed` is the
+    program with its input streamed, if there is one: of that no estimate is made.
 
-    Nothing for a program with limits, of a plan that was given, or of a part of its file: what these
-    would need no estimate tells.
+    Nothing else for a program with limits, of a plan that was given, or of a part of its file: what
+    these would need no estimate tells.
     """
     options = compiled.options
-    given = options.stages is not None or options.max_ram is not None
-    if given or options.max_overhead is not None or compiled.model.whole is not None:
+    if compiled.model.whole is not None or options.stages is not None:
         return ()
-    found = [
-        *_by_estimates(compiled, known or Known(compiled.model), cores),
-        *_of_front(compiled, points),
-    ]
+    found = [] if streamed is None else [_streamed(compiled, streamed)]
+    if options.max_ram is None and options.max_overhead is None:
+        estimated = _by_estimates(compiled, known or Known(compiled.model), cores)
+        found += [hint for hint in estimated if streamed is None or hint.kind != "streamed"]
+        found += _of_front(compiled, points)
     return _best(found)
+
+
+def _streamed(compiled: Compiled, other: Compiled) -> Hint:
+    """What the program with its input streamed saves."""
+    saved = compiled.ram_bytes - other.ram_bytes
+    faster = 1 - other.instructions_predicted / max(1, compiled.instructions_predicted)
+    flags = ("--input", "streamed")
+    return Hint("streamed", flags, saved, compiled.ram_bytes, faster=faster, estimated=False)
 
 
 def _best(found: Iterable[Hint]) -> tuple[Hint, ...]:

@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from lowtide.advice.advising import CORES, Advice, advice
 from lowtide.advice.fitting import Fit, Needed, first_fit
+from lowtide.advice.hints import CORES, Hint, hints
 from lowtide.commands.analysis import Analysis, analyze
 from lowtide.commands.certifying import certified
 from lowtide.commands.checking import Ran, run
 from lowtide.commands.compiling import Compiled
 from lowtide.commands.known import Known
 from lowtide.commands.options import Options
-from lowtide.commands.planned import Planned, planned_model
+from lowtide.commands.planned import Front, Planned, planned_beside
 from lowtide.commands.verdict import Figures, measured, predicted
 from lowtide.errors import LowtideError, MissingToolError, UsageError
 from lowtide.ir import Model
@@ -41,8 +41,9 @@ class Reported:
     """What is told of one network.
 
     `tflm` and `ordered` are what TFLM's planner makes of whole tensors, in the file's order and in the
-    best one. `planned` is the program by the options that were given, with its front; `streamed` the
-    same with its input streamed, None if it is already. `figures` are of `planned`: measured, if `ran`
+    best one. `planned` is the program by the options that were given, with its front, or a sketch of it;
+    `streamed` the same with its input streamed, None if it is already. `front` says whether the fronts
+    are whole. `figures` are of `planned`: measured, if `ran`
     is there. `fits` says for all parts whose core the program is for how they run it, `mcu` for the one
     that was asked about. `work` are the instructions that are predicted of each operator of the
     program's graph, run alone. `certificate` is that of the program, None if it was not asked for.
@@ -53,9 +54,10 @@ class Reported:
     ordered: Placement = field(repr=False)
     planned: Planned
     streamed: Planned | None
+    front: bool
     figures: Figures
     ran: Ran | None
-    advice: tuple[Advice, ...]
+    advice: tuple[Hint, ...]
     fits: tuple[Fit, ...] = ()
     mcu: Fit | None = None
     work: Mapping[int, int] = field(default_factory=dict, repr=False)
@@ -80,6 +82,7 @@ def report_on(
     board: Board | None = None,
     *,
     mcu: Mcu | None = None,
+    front: bool = False,
     prove: bool = False,
     tell: Tell = lambda _: None,
     cached: bool = True,
@@ -87,6 +90,9 @@ def report_on(
     """Analyse and plan `model` in all the ways that a report compares; measure it on `board`, if given,
     and say how it fits `mcu`. With `mcu`, where the tools to emulate it are missing, it is predicted.
     With `prove`, certify the program.
+
+    With `front`, or if no plan of the sketch fits `mcu`, find all plans that no other beats, which takes
+    several times as long as all else.
 
     Raises UsageError for options without rows, and RefusedError if the proof fails; else as
     `planned_model` and, with a board, as `run`.
@@ -103,17 +109,8 @@ def report_on(
     tflm = greedy(tflm_problem(graph, analysis.file.order))
     ordered = greedy(tflm_problem(graph, analysis.best.order))
     known = Known(model)
-    planned = planned_model(
-        *(model, options), front=options.stages is None, apart=APART, tell=tell, known=known
-    )
+    planned, streamed = _programs(model, options, front, tell, known)
     compiled = planned.compiled
-    streamed = None
-    if options.input_mode != "streamed" and options.stages is None:
-        other = replace(options, input_mode="streamed", preserve_input=False)
-        streamed = _if_possible(model, other, tell, known)
-    made: dict[Options, Compiled] = {}
-    if streamed is not None:
-        made[streamed.compiled.options] = streamed.compiled
     ran = None
     if board is not None:
         tell(f"measuring on {board.name}")
@@ -128,21 +125,48 @@ def report_on(
         certificate = certified(compiled)
     tell("trying other options")
     figures = predicted(compiled) if ran is None else measured(ran)
+    fit = None
+    if mcu is not None:
+        fit = first_fit(model.path, _ways(planned, streamed, figures), mcu)
+        if fit.way == "not" and fit.spare_flash_bytes >= 0 and not front:
+            front = True
+            planned, streamed = _programs(model, options, front, tell, known)
+            fit = first_fit(model.path, _ways(planned, streamed, figures), mcu)
     ways = _ways(planned, streamed, figures)
+    cores = CORES if mcu is None else ()
+    other = None if streamed is None else streamed.compiled
     return Reported(
         analysis=analysis,
         tflm=tflm,
         ordered=ordered,
         planned=planned,
         streamed=streamed,
+        front=front,
         figures=figures,
         ran=ran,
-        advice=advice(compiled, made, known, CORES if mcu is None else ()),
+        advice=hints(
+            compiled, (planned.points or ()) if front else (), known, cores=cores, streamed=other
+        ),
         fits=tuple(first_fit(model.path, ways, part) for part in _parts(options)),
-        mcu=None if mcu is None else first_fit(model.path, ways, mcu),
+        mcu=fit,
         work=_work(compiled, known),
         certificate=certificate,
     )
+
+
+def _programs(
+    model: Model, options: Options, front: bool, tell: Tell, known: Known
+) -> tuple[Planned, Planned | None]:
+    """The program, and that with its input streamed, if there is another; with their fronts."""
+    how: Front = "none" if options.stages is not None else "whole" if front else "sketch"
+    planned = planned_beside(model, options, how, APART, tell, known)
+    if options.input_mode == "streamed" or options.stages is not None:
+        return planned, None
+    other = replace(options, input_mode="streamed", preserve_input=False)
+    try:
+        return planned, planned_beside(model, other, how, APART, tell, known)
+    except LowtideError:
+        return planned, None
 
 
 def _work(compiled: Compiled, known: Known) -> dict[int, int]:
@@ -195,10 +219,3 @@ def _times(point: Point, compiled: Compiled) -> float:
     if point.ready.graph.hop is None:
         return point.overhead
     return max(1.0, point.macs / max(1, graph_macs(compiled.graph)))
-
-
-def _if_possible(model: Model, options: Options, tell: Tell, known: Known) -> Planned | None:
-    try:
-        return planned_model(model, options, front=True, apart=APART, tell=tell, known=known)
-    except LowtideError:
-        return None

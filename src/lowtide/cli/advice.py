@@ -36,7 +36,7 @@ advice_option = kept(
 
 def cores_to_advise() -> tuple[str, ...]:
     """Cores that may be advised: none where the command says which it is, or that it is Espressif's."""
-    from lowtide.advice.advising import CORES
+    from lowtide.advice.hints import CORES
 
     package = click.get_current_context().params.get("package")
     said = given("target") is not None or given("mcu") is not None or package == "esp-idf"

@@ -255,13 +255,25 @@ def plan(model: str, output: Path | None, front: bool, plot: Path | None) -> Non
 )
 @click.option("--compare", metavar="MODEL", type=ModelName(), help="Compare with another network.")
 @click.option(
+    "--front",
+    is_flag=True,
+    help="Show all plans, also those that recompute columns, which takes as long as `lowtide plan "
+    "--front`.",
+)
+@click.option(
     "--prove", is_flag=True, help="Add what is proved for all inputs (see `lowtide prove`)."
 )
 @board_options("Measure on this board (see `lowtide boards`).")
 @compile_options
 @cache_option
 def report(
-    model: str, output: Path | None, picture: Path | None, compare: str | None, *, prove: bool
+    model: str,
+    output: Path | None,
+    picture: Path | None,
+    compare: str | None,
+    *,
+    front: bool,
+    prove: bool,
 ) -> None:
     """Write a shareable HTML report.
 
@@ -283,9 +295,16 @@ def report(
     reported = []
     for name, (loaded, chosen) in zip(names, asked, strict=True):
         with progress(f"reporting on {name}") as tell:
-            cached = given("cached")
-            made = report_on(loaded, chosen, board, mcu=mcu, prove=prove, tell=tell, cached=cached)
-            reported.append(made)
+            reported.append(
+                report_on(
+                    *(loaded, chosen, board),
+                    mcu=mcu,
+                    front=front,
+                    prove=prove,
+                    tell=tell,
+                    cached=given("cached"),
+                )
+            )
     if output is not None:
         write_atomically(output, page.report_page(*reported).encode(), replacing())
     if picture is not None:

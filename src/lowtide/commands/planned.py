@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import Literal
 
 from lowtide.commands.compiling import Compiled, compiled_of
 from lowtide.commands.known import Known
@@ -22,13 +23,16 @@ from lowtide.program.assemble import assemble_placed
 from lowtide.shown import Shown
 from lowtide.zoo.loading import Named, load
 
+Front = Literal["none", "sketch", "whole"]
+"""No front; the plans that the program was chosen from, most of them placed quickly; all plans."""
+
 
 @dataclass(frozen=True, eq=False)
 class Planned(Shown):
     """What `lowtide plan` shows. `points` is the front, if asked for; `complete` says that it is exact.
     `ways` are the plans by name that there are to choose from without any limit: the one of the fewest
     instructions, the default one, and the one of least RAM that computes nothing twice; none if the
-    options say which plan to take.
+    options say which plan to take, or the front is a sketch.
 
     `tflm_bytes` is the arena of TFLM's own planner, predicted, without its variables. `bound` looks for
     the lower bound, once it is asked for.
@@ -57,24 +61,31 @@ def planned_model(
     options: Options | None = None,
     *,
     front: bool = False,
-    apart: float = 0.0,
     tell: Tell = lambda _: None,
     known: Known | None = None,
 ) -> Planned:
     """Compile `model`, and show what its plan needs, beside lower bounds and TFLM; sizes are in bytes.
 
-    With `front`, find all plans that no other beats in RAM, instructions and MACs, too; `apart` says how
-    far apart they must be at least, as a fraction of each (`planner.front`). `tell` is called with
-    the progress. What is `known` of the model is not worked out again. `options.schedule` must
+    With `front`, find all plans that no other beats in RAM, instructions and MACs, too. `tell` is called
+    with the progress. What is `known` of the model is not worked out again. `options.schedule` must
     be "rows"; else as `compile_model`, errors, too.
     """
     loaded, options = load(model), options or Options()
-    with advising(loaded, options):
-        return _planned(loaded, options, front, apart, tell, known or Known(loaded))
+    how: Front = "whole" if front else "none"
+    return planned_beside(loaded, options, how, 0.0, tell, known or Known(loaded))
+
+
+def planned_beside(
+    model: Model, options: Options, front: Front, apart: float, tell: Tell, known: Known
+) -> Planned:
+    """The same, with a front whose plans are at least so far `apart`, as a fraction of RAM,
+    instructions and MACs (`planner.front`, `planner.sketch`)."""
+    with advising(model, options):
+        return _planned(model, options, front, apart, tell, known)
 
 
 def _planned(
-    model: Model, options: Options, front: bool, apart: float, tell: Tell, known: Known
+    model: Model, options: Options, front: Front, apart: float, tell: Tell, known: Known
 ) -> Planned:
     if options.schedule == "operators":
         raise UsageError(
@@ -83,8 +94,9 @@ def _planned(
         )
     name = program_name(options.name, model.path)
     asked, options = options, settled(model, options, known, tell)
-    free = options.stages is None and not options.limited
-    found = searched(model, options, strips=free, overlap=front, tell=tell, known=known)
+    free = options.stages is None and not options.limited and front != "sketch"
+    whole = front == "whole"
+    found = searched(model, options, strips=free, overlap=whole, tell=tell, known=known)
     plans = found.plans
     point = point_of(plans, options)
     ways: tuple[tuple[str, Point], ...] = ()
@@ -96,7 +108,9 @@ def _planned(
             fastest = best_of(model, replace(asked, fastest=True), known, tell)
         ways = ("fastest", fastest), ("default", point), ("smallest", smallest)
     points = None
-    if front:
+    if front == "sketch":
+        points = tuple(planner.sketch(plans, point, apart))
+    elif whole:
         best = fronts(model, asked, known, tell, apart)
         taken = any(p.choices == point.choices for p in best)  # a plan that is given need not be
         points = tuple(best if taken else sorted([point, *best], key=lambda p: p.cost))
@@ -104,6 +118,6 @@ def _planned(
     complete = found.complete or options.stages is not None
     of = options, name, found.order_of(point), assembly, found.simplified
     compiled = compiled_of(model, *of, complete=complete, known=known)
-    effort = options.effort * (0.1 if front else 1.0)
+    effort = options.effort * (0.1 if whole else 1.0)
     bound = partial(plan_bound, point.placed, effort=effort)
     return Planned(compiled, points, ways, plans.complete, compiled.tflm_bytes.arena, bound)

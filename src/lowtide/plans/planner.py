@@ -274,11 +274,27 @@ def front(plans: Plans, apart: float = 0.0) -> list[Point]:
     for of in in_turn(plans.candidates, lambda of: (of.cost, of.peak)):
         if not any(_beats(point, of, 1 + apart) for point in tried):
             tried += of.points
+    return _front_of(tried, default(plans))
+
+
+def sketch(plans: Plans, usual: Point, apart: float = 0.0) -> list[Point]:
+    """The `front` in little time: around the plan `usual`, which is among them, each of the others is
+    placed quickly, and none in its place that would place better. So most arenas are a little larger
+    than those of the front.
+    """
+    tried = [usual]
+    for of in in_turn(plans.candidates, lambda of: (of.cost, of.peak)):
+        if not any(_beats(point, of, 1 + apart) for point in tried):
+            tried.append(of.quick)
+    return _front_of(tried, usual)
+
+
+def _front_of(tried: Iterable[Point], usual: Point) -> list[Point]:
+    """Those that no other beats, and `usual`."""
     found: list[Point] = []
     for point in sorted(tried, key=_rank):
         if not any(_is_no_worse(other, point) for other in found):
             found.append(point)
-    usual = default(plans)
     if _rank(usual) not in map(_rank, found):
         found.append(usual)
     return sorted(found, key=_rank)

@@ -6,8 +6,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from lowtide.advice.advising import MORE_WORK, Advice, Kind
-from lowtide.advice.hints import WORTH, Hint, Way
+from lowtide.advice.hints import MORE_WORK, WORTH, Hint, Kind, Way
 from lowtide.commands.compiling import Compiled
 from lowtide.commands.options import flags_of
 from lowtide.machines.board import size_text
@@ -22,31 +21,16 @@ _WHY: Final[dict[Kind, str]] = {
     "memory as a whole.",
     "strips": "Stages that run in strips of columns keep less of each tensor, but compute some twice.",
     "core": "lowtide chooses kernels and the weights' layout for that core only.",
+    "simplify": "Channels that no input can change are not computed; the outputs are the same.",
 }
-"""Of what `advising` plans; a report says it below each."""
+"""Of what a report advises; it says it below each."""
 
 
-def advice_documents(compiled: Compiled, advice: Sequence[Advice]) -> list[dict[str, Any]]:
-    """An object for each advice; sizes in bytes."""
-    return [
-        {
-            **fields_of(entry, "kind", "flags", "ram_saved", "instructions_saved"),
-            "gain": gain(entry),
-            "why": _WHY[entry.kind],
-            "command": command(compiled, entry),
-        }
-        for entry in advice
-    ]
-
-
-def advice_lines(compiled: Compiled, advice: Sequence[Advice]) -> list[str]:
-    """The same for a terminal; nothing if there is nothing to say."""
-    if not advice:
-        return []
-    lines = ["what to try next:"]
-    for entry in advice:
-        lines += [f"  {gain(entry)}", f"    {command(compiled, entry)}"]
-    return lines
+def advice_documents(compiled: Compiled, advice: Sequence[Hint]) -> list[dict[str, Any]]:
+    """An object for each hint of a report, with the reason; sizes in bytes."""
+    told = hint_documents(advice, lambda hint: command(compiled, hint))
+    both = zip(advice, told, strict=True)
+    return [{**document, "why": _WHY[hint.kind]} for hint, document in both]
 
 
 def hint_lines(hints: Sequence[Hint], command: Callable[[Hint], str]) -> list[str]:
@@ -83,11 +67,11 @@ _HOW: Final[dict[Kind, str]] = {
 def hint_gain(hint: Hint) -> str:
     """What it brings, and by what, as "about 65,100 B (85 %) less RAM, the input given row by row"."""
     if hint.kind == "compile":
-        needed = _rounded(hint.ram_before - hint.ram_saved)
+        needed = rounded(hint.ram_before - hint.ram_saved)
         return f"in C, about {amount(needed)} of RAM instead of TFLM's {amount(hint.ram_before)}"
     parts = []
     if hint.less_ram >= WORTH:
-        saved = f"about {amount(_rounded(hint.ram_saved))}" if hint.estimated else ""
+        saved = f"about {amount(rounded(hint.ram_saved))}" if hint.estimated else ""
         parts.append(f"{saved or amount(hint.ram_saved)} ({_percent(hint.less_ram)}) less RAM")
     if hint.less_flash >= WORTH:
         saved = f"{amount(hint.flash_saved)} ({_percent(hint.less_flash)})"
@@ -101,8 +85,8 @@ def hint_gain(hint: Hint) -> str:
     return f"{', '.join(parts)} {how}"
 
 
-def _rounded(count: int) -> int:
-    """To three digits: more would feign exactness."""
+def rounded(count: int) -> int:
+    """An estimate, to three digits: more would feign exactness."""
     unit = int(10 ** max(0, len(str(abs(count))) - 3))
     return round(count / unit) * unit
 
@@ -118,7 +102,7 @@ def fit_remedy(
     `instead` if there is one; else `otherwise`."""
     found = []
     for way in ways:
-        about = f"about {amount(_rounded(way.ram_bytes))}"
+        about = f"about {amount(rounded(way.ram_bytes))}"
         needs = about if way.estimated else amount(way.ram_bytes)
         work = f" at {way.overhead:.2f} times the work" if way.overhead > 1.005 else ""
         found.append(f"{' '.join(way.flags)} ({needs} of arena and state{work})")
@@ -133,24 +117,7 @@ def fit_remedy(
     return text or otherwise
 
 
-def gain(entry: Advice) -> str:
-    """What it brings, in a line."""
-    flags = " ".join(entry.flags)
-    parts = []
-    if entry.ram_saved > 0:
-        parts.append(f"saves {amount(entry.ram_saved)} of RAM")
-    elif entry.ram_saved < 0:
-        parts.append(f"takes {amount(-entry.ram_saved)} more RAM")
-    saved, after = entry.instructions_saved, entry.instructions
-    if saved is not None and after is not None:
-        share = saved / (saved + after)
-        if abs(share) >= 0.005:
-            words = "fewer" if share > 0 else "more"
-            parts.append(f"{abs(share):.1%} {words} instructions (predicted)")
-    return f"{flags}: {', '.join(parts)}"
-
-
-def command(compiled: Compiled, entry: Advice) -> str:
+def command(compiled: Compiled, entry: Hint) -> str:
     """What to type, the options that were given included."""
     words = ["lowtide", "compile", compiled.origin.file, *flags_of(compiled.options)]
     return shlex.join([*words, *entry.flags, "-o", compiled.name])

@@ -15,6 +15,7 @@ from lowtide.advice.reporting import Reported
 from lowtide.commands.compiling import Compiled
 from lowtide.commands.planned import Planned
 from lowtide.ir import Graph
+from lowtide.ir.macs import graph_macs
 from lowtide.place import Placement
 from lowtide.plans.placer import Point
 from lowtide.program.assemble import assemble_placed
@@ -189,10 +190,19 @@ def _plans(
         "Stages run in strips, some columns at a time. Columns that two strips share are computed "
         "twice, but less of each tensor is in memory at once."
     )
+    lean = (
+        "Other operators run interleaved, or kernels take less scratch memory. Nothing is computed "
+        "twice, but it takes more instructions."
+    )
     for number, point in enumerate(_shown(planned), start=1):
         other = replace(compiled, assembly=assemble_placed(point.ready, point.placed))
-        name = f"{title}, {point.overhead:.2f} times the MACs"
-        views.append(_plan(f"{key}-{number}", key, name, strips, other, first, numbers))
+        times, unit = point.overhead, "MACs"
+        again = point.macs > graph_macs(compiled.graph)
+        if not again:
+            times, unit = point.cost / max(1, compiled.instructions_predicted), "instructions"
+        name = f"{title}, {times:.2f} times the {unit}"
+        said = strips if again else lean
+        views.append(_plan(f"{key}-{number}", key, name, said, other, first, numbers))
     return views
 
 

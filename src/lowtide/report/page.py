@@ -26,7 +26,7 @@ from lowtide.report.before_after import before_after, budget_of
 from lowtide.report.fields import fields_of
 from lowtide.report.memory_views import View, colours_of_views, views_of
 from lowtide.report.numbers import Numbers
-from lowtide.report.page_words import tflm_bytes, verdict_sentence
+from lowtide.report.page_words import fronts_note, tflm_bytes, verdict_sentence
 from lowtide.report.part import file_name
 from lowtide.report.part_lines import part_lines
 from lowtide.report.picture import COLOURS, svg_text
@@ -133,6 +133,7 @@ def _network(reported: Reported) -> dict[str, Any]:
             for fit in reported.fits
         ],
         "fronts": _fronts(reported),
+        "fronts_note": fronts_note(reported),
         "operators": _operators(reported, numbers),
         "operators_note": "Operators are numbered as in the file. "
         + ("A block has the numbers of all its operators. " if compiled.assembly.members else "")

@@ -9,6 +9,7 @@ from typing import Final
 from lowtide.advice.fitting import Fit, Way
 from lowtide.advice.reporting import Reported
 from lowtide.machines.board import size_text
+from lowtide.report.advised import rounded
 from lowtide.report.text import amount
 
 _WAYS: Final[tuple[Way, ...]] = ("as is", "streamed", "more work")
@@ -47,7 +48,8 @@ def _options(reported: Reported, tflm: int) -> Iterator[str]:
         left = reported.compiled.ram_bytes - entry.ram_saved
         if entry.kind in _GIVEN and entry.ram_saved > 0:
             times = f"{tflm / max(1, left):.1f} times"
-            yield f"{times} with {' '.join(entry.flags)} ({amount(left)})"
+            shown = f"about {amount(rounded(left))}" if entry.estimated else amount(left)
+            yield f"{times} with {' '.join(entry.flags)} ({shown})"
 
 
 def _also(reported: Reported, best: Fit | None) -> Iterator[str]:
@@ -74,6 +76,26 @@ def smallest(fits: Iterable[Fit], way: Way) -> Fit | None:
     if it can be."""
     found = [fit for fit in fits if fit.way == way and fit.mcu.confirmed]
     return min(found, key=lambda fit: (fit.mcu.ram_bytes, fit.mcu.external), default=None)
+
+
+def fronts_note(reported: Reported) -> str:
+    """What the marks of RAM against work are, and what others there may be."""
+    both = (reported.planned, reported.streamed)
+    alone = all(len(each.points or ()) < 2 for each in both if each is not None)
+    if reported.front:
+        if alone:
+            return "Computing anything twice doesn't reduce the RAM of this network."
+        return "Going lower means recomputing some rows and columns. Each mark is a plan."
+    looked = "" if reported.compiled.options.bounded else " that computes nothing twice"
+    marks = (
+        f"No plan{looked} takes less RAM."
+        if alone
+        else f"Each mark is a plan{looked}. Its rows, but for the program's, were placed quickly: it "
+        "can need a little less RAM."
+    )
+    return (
+        f"{marks} With --front, a report shows all plans, also those that recompute some columns."
+    )
 
 
 def tflm_bytes(reported: Reported) -> int:

@@ -202,7 +202,7 @@
     });
     requestAnimationFrame(shown.redraw);
     if (lines.every((line) => line.points.length === 1)) {
-      return [make("h2", {}, "RAM against work"), make("p", {}, "Computing anything twice doesn't reduce the RAM of this network.")];
+      return [make("h2", {}, "RAM against work"), make("p", {}, network.fronts_note)];
     }
     const rows = lines.flatMap((line) => line.points.map((p) => [
       { shown: line.title }, { shown: bytes(p.ram_bytes), value: p.ram_bytes },
@@ -213,7 +213,7 @@
       rows, "Plans that no other beats in RAM, instructions and MACs", true);
     return [
       make("h2", {}, "RAM against work"),
-      make("p", {}, "Going lower means recomputing some rows and columns. Each mark is a plan."),
+      make("p", {}, network.fronts_note),
       shown.holder,
       make("p", { class: "dim" }, dotted(network)),
       make("details", {}, make("summary", {}, "All plans as a table"), figures),
