@@ -10,8 +10,10 @@ import pytest
 from planned_nets import table_of
 from row_cases import plan_rows, random_table
 
-from lowtide.place.firstfit import Boxes, pairs_of
-from lowtide.place.rhythm import level_of, rings, round_of, walls_of
+from lowtide.place import Item, Problem
+from lowtide.place.anytime import Anytime
+from lowtide.place.firstfit import Boxes, boxes_of, height, pairs_of, placement_of
+from lowtide.place.rhythm import Level, level_of, rings, round_of, walls_of
 from lowtide.place.rows import Placing, place_rows
 from lowtide.rows.stages import Segment, Step, row_lives
 from lowtide.rows.table import RowTable
@@ -101,3 +103,23 @@ def test_walls_are_what_is_given_and_not_dead_yet() -> None:
         (),
     ]
     assert walls_of(boxes, []) == [()] * 4
+
+
+@pytest.mark.parametrize(("rows", "seed"), [(60, 7), (240, 5), (240, 6), (240, 7)])
+def test_maps_that_are_made_whole_lie_side_by_side(rows: int, seed: int) -> None:
+    """Maps, each made whole before the next one reads it row by row, some another one later; with
+    scratch memory beside every row. Little effort is enough, however tall they are."""
+    random = Random(seed)
+    items: list[tuple[int, int, int]] = []
+    for number in range(6):
+        size, reader = random.randrange(5, 60), number + 1 + (random.random() < 0.4)
+        for row in range(rows):
+            born = number * rows + row
+            items.append((size, born, reader * rows + row + 1))
+            items.append((random.randrange(1, 30), born, born + 1 + random.randrange(3)))
+    of = Problem(tuple(Item(number, *item) for number, item in enumerate(items)), 1)
+    boxes, bound = boxes_of(of), of.lower_bound()
+    level = Level(boxes, {}, np.arange(len(boxes)), list(range(len(boxes))))
+    offsets = Anytime(level, list, (0, 8 * rows), bound).until(0)
+    placement_of("rows", of, boxes, offsets)  # raises if it is wrong
+    assert height(boxes, offsets) <= 1.01 * bound

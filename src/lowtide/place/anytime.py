@@ -10,6 +10,12 @@ with little effort, later with more. Between the two, and for as long as there i
 of rows (`place.rhythm`) are placed too, and what was found is repaired time and again and each time for
 longer, as long as it gets lower: always the one that is lowest, but for those that have not got lower of
 late.
+
+Maps that are made whole before they are read are another matter than rows that pass through a stage:
+thousands of rows that live long, and too many to be repaired. They lie best in the order of their birth,
+side by side, so that what becomes free as they are read is side by side, too; what comes and goes in
+between must not take its lowest place first. Such placements are made beside the others, whatever may be
+done.
 """
 
 from __future__ import annotations
@@ -35,6 +41,12 @@ _FITS = 0.4
 
 _ANYHOW = 2
 """How many orders are tried in any case."""
+
+_LONG = (16, 64)
+"""Boxes that live for more slots than one of these are placed first, in the order of their birth."""
+
+_GOOD = 1.02
+"""A first fit of so many times the bound needs none of these others beside it."""
 
 _REPAIRED = 3
 """How many placements by first fit are repaired, of those of all boxes and of those by segment."""
@@ -84,6 +96,14 @@ class Anytime:
         assert first is not None
         self.best = first
         self.top = height(rows.boxes, first)
+        if self.top > _GOOD * bound:
+            for longer in _LONG:
+                self._take(_by_birth(rows, longer))
+
+    def _take(self, offsets: list[int]) -> None:
+        """These, if they are lower."""
+        if (top := height(self._rows.boxes, offsets)) < self.top:
+            self.best, self.top = offsets, top
 
     def until(self, effort: int) -> list[int]:
         """The best offsets once so much work was done in all."""
@@ -96,8 +116,8 @@ class Anytime:
             work, offsets = attempt
             self._spent += work
             left.spend(work)
-            if offsets is not None and (top := height(self._rows.boxes, offsets)) < self.top:
-                self.best, self.top = offsets, top
+            if offsets is not None:
+                self._take(offsets)
         return self.best
 
 
@@ -305,6 +325,19 @@ def _keys(boxes: Boxes, kinds: Sequence[int]) -> list[Key]:
         lambda box: (starts[box] - ends[box], -sizes[box]),
         lambda box: (starts[box], -sizes[box]),
     ]
+
+
+def _by_birth(level: Level, longer: int) -> list[int]:
+    """First fit of boxes that live `longer` than so many slots, in the order of their birth; then of all
+    others, by size."""
+    boxes, known = level.boxes, level.known
+    lives = [end - start for start, end in zip(boxes.starts, boxes.ends, strict=True)]
+    some = [box for box in range(len(boxes)) if box not in known]
+    long_lived = [box for box in some if lives[box] > longer]
+    others = [box for box in some if lives[box] <= longer]
+    long_lived.sort(key=lambda box: (boxes.starts[box], boxes.ends[box], -boxes.sizes[box]))
+    others.sort(key=lambda box: (-boxes.sizes[box], boxes.starts[box]))
+    return first_fit(boxes, [*known, *long_lived, *others], known)
 
 
 def _by_segment(
