@@ -106,6 +106,33 @@ def test_without_the_tools_a_part_is_predicted_and_a_board_is_not(
         report_on(model_of("figure1"), options, board_of(mcu))
 
 
+def test_all_plans_are_shown_where_they_are_asked_for() -> None:
+    sketched, whole = reported(), report_on(model_of("figure1"), front=True)
+    assert sketched.compiled.files == whole.compiled.files
+    least = [min(p.ram_bytes for p in each.planned.points or ()) for each in (sketched, whole)]
+    assert least[1] <= least[0]
+    notes = [report_document(each)["networks"][0]["fronts_note"] for each in (sketched, whole)]
+    assert notes == [
+        "Each mark is a plan that computes nothing twice. Its rows, but for the program's, were placed "
+        "quickly: it can need a little less RAM. With --front, a report shows all plans, also those "
+        "that recompute some columns.",
+        "Going lower means recomputing some rows and columns. Each mark is a plan.",
+    ]
+
+
+def test_a_part_that_is_too_small_is_tried_with_all_plans() -> None:
+    mcu = find_mcu("STM32L432KC")
+    options = Options(target=mcu.target)
+    enough = report_on(model_of("streaming-wake-word"), options, mcu=mcu)
+    assert not enough.front
+    scarce = replace(mcu, ram_bytes=enough.figures.ram_bytes // 2)
+    short = report_on(model_of("streaming-wake-word"), options, mcu=scarce)
+    assert short.front
+    assert short.mcu is not None
+    assert short.mcu.way == "not"
+    assert short.compiled.files == enough.compiled.files
+
+
 def test_what_takes_no_code_is_drawn_before_what_reads_it() -> None:
     drawn = report_document(reported("streaming-wake-word"))["networks"][0]["graph"]
     at = {row["id"]: number for number, row in enumerate(drawn)}

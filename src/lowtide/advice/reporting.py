@@ -128,7 +128,8 @@ def report_on(
     fit = None
     if mcu is not None:
         fit = first_fit(model.path, _ways(planned, streamed, figures), mcu)
-        if fit.way == "not" and fit.spare_flash_bytes >= 0 and not front:
+        lacks_ram = fit.way == "not" and fit.spare_flash_bytes >= 0
+        if lacks_ram and not front and options.stages is None:
             front = True
             planned, streamed = _programs(model, options, front, tell, known)
             fit = first_fit(model.path, _ways(planned, streamed, figures), mcu)

@@ -14,8 +14,8 @@ late.
 Maps that are made whole before they are read are another matter than rows that pass through a stage:
 thousands of rows that live long, and too many to be repaired. They lie best in the order of their birth,
 side by side, so that what becomes free as they are read is side by side, too; what comes and goes in
-between must not take its lowest place first. Such placements are made beside the others, whatever may be
-done.
+between must not take its lowest place first. Such placements are made beside the others, for whoever
+does not ask for a quick one.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ _ANYHOW = 2
 
 _LONG = (16, 64)
 """Boxes that live for more slots than one of these are placed first, in the order of their birth."""
+
+_WELL = 500_000
+"""Those placements are made beside the others where at least so much may be done."""
 
 _GOOD = 1.02
 """A first fit of so many times the bound needs none of these others beside it."""
@@ -96,9 +99,7 @@ class Anytime:
         assert first is not None
         self.best = first
         self.top = height(rows.boxes, first)
-        if self.top > _GOOD * bound:
-            for longer in _LONG:
-                self._take(_by_birth(rows, longer))
+        self._beside = _LONG if self.top > _GOOD * bound else ()
 
     def _take(self, offsets: list[int]) -> None:
         """These, if they are lower."""
@@ -107,6 +108,10 @@ class Anytime:
 
     def until(self, effort: int) -> list[int]:
         """The best offsets once so much work was done in all."""
+        if effort >= _WELL:
+            for longer in self._beside:
+                self._take(_by_birth(self._rows, longer))
+            self._beside = ()
         left = Budget(effort - self._spent)
         while not left.used_up and self.top > self._bound:
             attempt = next(self._attempts, None)
