@@ -48,9 +48,6 @@ _LONG = (16, 64)
 _WELL = 500_000
 """Those placements are made beside the others where at least so much may be done."""
 
-_GOOD = 1.02
-"""A first fit of so many times the bound needs none of these others beside it."""
-
 _REPAIRED = 3
 """How many placements by first fit are repaired, of those of all boxes and of those by segment."""
 
@@ -99,19 +96,10 @@ class Anytime:
         assert first is not None
         self.best = first
         self.top = height(rows.boxes, first)
-        self._beside = _LONG if self.top > _GOOD * bound else ()
-
-    def _take(self, offsets: list[int]) -> None:
-        """These, if they are lower."""
-        if (top := height(self._rows.boxes, offsets)) < self.top:
-            self.best, self.top = offsets, top
+        self._beside: list[list[int]] | None = None
 
     def until(self, effort: int) -> list[int]:
-        """The best offsets once so much work was done in all."""
-        if effort >= _WELL:
-            for longer in self._beside:
-                self._take(_by_birth(self._rows, longer))
-            self._beside = ()
+        """The best offsets once so much work was done in all; placements by birth are not counted."""
         left = Budget(effort - self._spent)
         while not left.used_up and self.top > self._bound:
             attempt = next(self._attempts, None)
@@ -121,9 +109,13 @@ class Anytime:
             work, offsets = attempt
             self._spent += work
             left.spend(work)
-            if offsets is not None:
-                self._take(offsets)
-        return self.best
+            if offsets is not None and (top := height(self._rows.boxes, offsets)) < self.top:
+                self.best, self.top = offsets, top
+        if self.top <= self._bound or (effort < _WELL and self._beside is None):
+            return self.best
+        if self._beside is None:
+            self._beside = [_by_birth(self._rows, longer) for longer in _LONG]
+        return min(self.best, *self._beside, key=lambda of: height(self._rows.boxes, of))
 
 
 class _Fits:
