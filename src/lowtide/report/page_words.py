@@ -7,7 +7,7 @@ from math import inf
 from typing import Final
 
 from lowtide.advice.fitting import Fit, Way
-from lowtide.advice.reporting import Reported
+from lowtide.advice.reporting import APART, Reported
 from lowtide.machines.board import size_text
 from lowtide.report.advised import rounded
 from lowtide.report.text import amount
@@ -88,7 +88,7 @@ def fronts_note(reported: Reported) -> str:
         return "Going lower means recomputing some rows and columns. Each mark is a plan."
     looked = "" if reported.compiled.options.bounded else " that computes nothing twice"
     marks = (
-        f"No plan{looked} takes less RAM."
+        f"No plan{looked} was found that saves {APART:.0%} of the RAM.".replace("%", " %")
         if alone
         else f"Each mark is a plan{looked}. Its rows, but for the program's, were placed quickly: it "
         "can need a little less RAM."
