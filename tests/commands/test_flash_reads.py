@@ -121,6 +121,7 @@ def test_descriptions_are_of_parts_and_of_whole_sets() -> None:
         assert name in load_mcus()
         for cache in (described.cache, described.data_cache or described.cache):
             assert cache.bytes % (cache.ways * cache.line_bytes) == 0
+            assert cache.line_bytes == described.cache.line_bytes
         assert described.hit_cycles <= described.miss_cycles[0] <= described.miss_cycles[1]
         assert described.source
         assert board_of(find_mcu(name)).reads == described

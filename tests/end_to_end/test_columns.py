@@ -114,7 +114,7 @@ def test_recorded_windows_of_columns(tmp_path: Path) -> None:
     windows[3, 40, 5, 0] ^= 1
     np.save(file, windows)
     with pytest.raises(
-        UsageError, match=r"row 5 of window 3 of .* differs from row 7 of the window"
+        UsageError, match=r"column 5 of window 3 of .* differs from column 7 of the window"
     ):
         checking.verify(compiled, windows=file)
 

@@ -375,8 +375,8 @@ def test_refusals() -> None:
     assert "--hop-axis applies only to sliding windows" in refused("ds-cnn-kws", hop_axis=1)
     assert refused("ds-cnn-kws", hop=2, hop_axis=3) == (
         "--hop-axis 3: the window slides along axis 1 of [1, 49, 10, 1], the first after the batch "
-        "that is longer than 1, or along the columns of a map, axis 2\n  remedy: export the network so "
-        "that time is along one of these"
+        "that is longer than 1, or along its columns, axis 2\n  remedy: leave it out, or export the "
+        "network so that time is along one of these"
     )
     compile_model(model_of("wake-word-window"), Options(hop=1, hop_axis=1))
     excluded: dict[str, dict[str, object]] = {

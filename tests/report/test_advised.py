@@ -43,6 +43,17 @@ def test_the_command_makes_what_was_advised(options: Options, tmp_path: Path) ->
             assert header == streamed.compiled.files["figure1.h"]
 
 
+@pytest.mark.parametrize("options", [Options(preserve_input=True), Options(smallest=True)])
+def test_what_excludes_an_option_is_not_advised_with_it(options: Options) -> None:
+    reported = report_on(load("zoo:figure1"), options, front=True)
+    for told in advice_documents(reported.compiled, reported.advice):
+        _, command, *words = shlex.split(told["command"])
+        with app.commands[command].make_context(command, words):
+            pass
+        assert not {"--preserve-input", "--input"} <= {*words}
+        assert not {"--smallest", "--max-overhead"} <= {*words}
+
+
 def test_there_is_nothing_to_say_of_a_plan_that_was_given() -> None:
     compiled = compile_model(load("zoo:figure1"))
     plan = compiled.assembly.plan

@@ -107,11 +107,14 @@ def hints(
     options = compiled.options
     if compiled.model.whole is not None or options.stages is not None:
         return ()
-    found = [] if streamed is None else [_streamed(compiled, streamed)]
+    found: list[Hint] = []
+    if streamed is not None and not options.preserve_input:
+        found.append(_streamed(compiled, streamed))
     if options.max_ram is None and options.max_overhead is None:
         estimated = _by_estimates(compiled, known or Known(compiled.model), cores)
         found += [hint for hint in estimated if streamed is None or hint.kind != "streamed"]
-        found += _of_front(compiled, points)
+        if not options.smallest:
+            found += _of_front(compiled, points)
     return _best(found)
 
 
@@ -206,6 +209,8 @@ def _of_front(compiled: Compiled, points: Sequence[Point]) -> Iterator[Hint]:
     """The plan of least RAM for not too much work."""
     within = [p for p in points if p.overhead <= MORE_WORK]
     if not within or compiled.graph.hop is not None:  # of which each has work of its own
+        return
+    if compiled.options.target.flash is not None:  # how long they wait for it, no advice tells
         return
     best = min(within, key=lambda p: (p.arena_bytes, p.cost))
     faster = 1 - best.instructions / max(1, compiled.instructions_predicted)

@@ -207,11 +207,12 @@ def _ways(planned: Planned, streamed: Planned | None, figures: Figures) -> list[
             _times(point, compiled),
             each is streamed or given,
         )
-        for each in (planned, streamed)
-        if each is not None
-        for point in each.points or ()
+        for point, each in sorted(
+            ((point, each) for each in (planned, streamed) if each for point in each.points or ()),
+            key=lambda of: (_times(of[0], compiled), of[0].cost),
+        )
     ]
-    return [*ways, *sorted(more, key=lambda way: (way.overhead, way.ram_bytes))]
+    return [*ways, *more]
 
 
 def _times(point: Point, compiled: Compiled) -> float:

@@ -29,8 +29,10 @@ def ends_notes(file: Graph, program: Graph) -> dict[tuple[str, int], str]:
             before, after = file.tensors[was].shape, program.tensors[now].shape
             said = []
             if now in program.turned:
-                shape = ", ".join(map(str, before))
-                said.append(f"its rows are the columns of the file's input, {{{shape}}}")
+                batch, columns, rows, channels = after
+                shape = f"{batch}, {rows}, {columns}, {channels}"
+                flat = ", flat in the file" if len(before) != len(after) else ""
+                said.append(f"its rows are the columns of the file's input, {{{shape}}}{flat}")
             elif before != after and sorted(before) == sorted(after):
                 shape = ", ".join(map(str, before))
                 said.append(f"with its channels last; the file has them first, {{{shape}}}")

@@ -30,22 +30,18 @@ Front = Literal["none", "sketch", "whole"]
 
 @dataclass(frozen=True, slots=True)
 class Refills:
-    """Bytes of slow flash that a program reads into the part's cache, and those that it would read layer
-    by layer, both predicted."""
+    """Bytes of slow flash that a program reads into the part's cache, the cycles that it waits for
+    them, and the bytes that it would read layer by layer, all predicted."""
 
     cache: FlashCache
     bytes: int
+    wait_cycles: int
     layer_by_layer_bytes: int
 
     @property
     def lines(self) -> int:
         """Lines that are missed."""
         return self.cache.lines(self.bytes)
-
-    @property
-    def wait_cycles(self) -> int:
-        """Cycles of waiting for them."""
-        return self.cache.waits(self.bytes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +141,7 @@ def _planned(
     bound = partial(plan_bound, point.placed, effort=effort)
     refills, flash = None, options.target.flash
     if flash is not None and point.refilled_bytes is not None:
-        refills = Refills(flash, point.refilled_bytes, plans.own_refilled_bytes or 0)
+        waits = point.cost - point.instructions
+        refills = Refills(flash, point.refilled_bytes, waits, plans.own_refilled_bytes or 0)
     shown = compiled, points, ways, plans.complete, compiled.tflm_bytes.arena, bound
     return Planned(*shown, refills)

@@ -133,9 +133,10 @@ def recorded(compiled: Compiled, path: Path) -> Inputs:
         differs = (rows[number, : -hop.new] != rows[number - 1, hop.new :]).any(axis=1)
         if differs.any():
             row = int(differs.argmax())
+            what = "column" if hop.window in compiled.graph.turned else "row"
             raise UsageError(
-                f"row {row} of window {number} of {path} differs from row {row + hop.new} of the "
-                "window before",
+                f"{what} {row} of window {number} of {path} differs from {what} {row + hop.new} of "
+                "the window before",
                 "give windows that each move on by the hop; if features are normalised over the window, "
                 "all of its rows change: normalise them by constants, or leave out --hop",
             )

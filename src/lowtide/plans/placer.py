@@ -94,10 +94,10 @@ class Placer:
         """The plan of these stages."""
         if choices not in self._drafts:
             rows = scheduled(self.ready, choices)
-            refilled = None if self.flash is None else refilled_by(rows, self.flash)
-            instructions = self.model.program(rows.executed)
-            flash = self.ready.target.flash
-            waits = 0 if refilled is None or flash is None else flash.waits(refilled)
+            instructions, refilled, waits = self.model.program(rows.executed), None, 0
+            if self.flash is not None:
+                each = refilled_by(rows, self.ready, self.flash)
+                refilled, waits = sum(each), sum(map(self.flash.cache.waits, each))
             self._drafts[choices] = Draft(rows, instructions, refilled, waits)
         return self._drafts[choices]
 

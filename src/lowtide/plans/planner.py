@@ -147,8 +147,9 @@ class Plans:
 
     @cached_property
     def _own_instructions(self) -> int:
-        flash = self.ready.target.flash
-        waits = 0 if flash is None else flash.waits(self.own_refilled_bytes or 0)
+        waits = 0
+        if (model := self.placer.flash) is not None:
+            waits = sum(map(model.cache.waits, layer_by_layer(self.ready, model)))
         nodes = (node for op in self.ready.graph.ops for node in self.ready.lowered[op.id].nodes)
         return sum(price.whole for price in self.placer.model.prices(nodes).values()) + waits
 
@@ -157,7 +158,7 @@ class Plans:
         """Bytes of slow flash that are read into the part's cache layer by layer, predicted; None if the
         part's flash is not known."""
         model = self.placer.flash
-        return None if model is None else layer_by_layer(self.ready, model)
+        return None if model is None else sum(layer_by_layer(self.ready, model))
 
     def times(self, plan: Point | Candidate, unit: Unit) -> float:
         """The cost of a plan over the network's own; of a candidate that of its plans at least."""

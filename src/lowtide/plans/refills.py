@@ -15,10 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lowtide.lower.nodes import AnyNode, Node
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.scheduled import Scheduled
-from lowtide.rows.table import Ints
-from lowtide.target import FlashCache
+from lowtide.rows.table import Ints, summed
+from lowtide.target import FlashCache, Target
 
 CODE = 512
 """Bytes of code that a turn is assumed to read: operators share kernels."""
@@ -34,17 +35,20 @@ class FlashModel:
     passes: Ints
     again: Ints
 
-    def refilled(self, order: Ints) -> int:
+    def refilled(self, order: Ints, passes: Ints | None = None) -> int:
         """Bytes that a stage reads into the cache, whose steps are those of operators in this order, or
-        of -1, which reads nothing."""
-        order = order[order >= 0]
+        of -1, which reads nothing; each takes as many `passes` as it does at full width, if nothing else
+        is said."""
+        reads = order >= 0
+        order = order[reads]
+        each = self.passes[order] if passes is None else passes[reads]
         count = np.bincount(order, minlength=len(self.sizes))
         begins = np.flatnonzero(np.diff(order, prepend=-2))
         turns = np.bincount(order[begins], minlength=len(self.sizes))
         once = int(self.sizes[count > 0].sum())
         back = int((turns * self.sizes).sum()) - once
-        passes = int(((count * self.passes - turns) * self.again).sum())
-        return once + round(back * self.cache.missed(once)) + passes
+        further = summed(order, each, len(self.sizes)).astype(np.int64) - turns
+        return once + round(back * self.cache.missed(once)) + int((further * self.again).sum())
 
 
 def flash_model(ready: Prepared) -> FlashModel | None:
@@ -54,32 +58,45 @@ def flash_model(ready: Prepared) -> FlashModel | None:
         return None
     sizes, passes, again = np.zeros((3, 1 + max(ready.lowered, default=-1)), np.int64)
     for operator, lowered in ready.lowered.items():
-        works = [node.work for node in lowered.nodes if node.work is not None]
-        passes[operator] = max((work.passes for work in works), default=1)
+        passes[operator] = max((_passes(node, ready.target) for node in lowered.nodes), default=1)
         for node in lowered.nodes:
             sizes[operator] += CODE + sum(array.bytes for array in node.params.arrays())
         again[operator] = round(sizes[operator] * cache.missed(int(sizes[operator])))
     return FlashModel(cache, sizes, passes, again)
 
 
-def refilled_by(rows: Scheduled, model: FlashModel) -> int:
-    """Bytes that a schedule reads into the cache."""
+def _passes(node: AnyNode, target: Target) -> int:
+    """How often a step of a node goes over its constants."""
+    if not isinstance(node, Node) or node.work is None:
+        return 1
+    one_by_one = node.kernel.startswith("lt_conv_scalar") and target.core == "cortex-m0"
+    return node.work.columns if one_by_one else node.work.passes
+
+
+def refilled_by(rows: Scheduled, ready: Prepared, model: FlashModel) -> list[int]:
+    """Bytes that each stage of a schedule reads into the cache."""
     operators = np.array(rows.plan.operators, np.int64)
-    steps = operators[[node for node, _ in rows.plan.steps]]
+    passes = np.array([_passes(node, ready.target) for node in rows.nodes], np.int64)
+    nodes = np.array([node for node, _ in rows.plan.steps], np.int64)
     by_stage: dict[int, list[Ints]] = {}
     at, stage = 0, 0
     for segment in rows.plan.segments:
         while segment.first >= rows.plan.stages[stage].last:
             stage += 1
         end = at + rows.table.begin[segment.last] - rows.table.begin[segment.first]
-        by_stage.setdefault(stage, []).extend([steps[at:end]] * segment.times)
+        by_stage.setdefault(stage, []).extend([nodes[at:end]] * segment.times)
         at = end
-    return sum(model.refilled(np.concatenate(each)) for each in by_stage.values())
+    found = []
+    for number, each in by_stage.items():
+        steps = np.concatenate(each)
+        cut = rows.plan.stages[number].strip_width is not None
+        found.append(model.refilled(operators[steps], passes[steps] if cut else None))
+    return found
 
 
-def layer_by_layer(ready: Prepared, model: FlashModel) -> int:
-    """Bytes that are read into the cache if the network's operators run one after the other."""
+def layer_by_layer(ready: Prepared, model: FlashModel) -> list[int]:
+    """Bytes that each operator reads into the cache if they run one after the other."""
     steps = {
         op.id: sum(node.steps for node in ready.lowered[op.id].nodes) for op in ready.graph.ops
     }
-    return sum(model.refilled(np.full(count, op)) for op, count in steps.items() if count)
+    return [model.refilled(np.full(count, op)) for op, count in steps.items() if count]

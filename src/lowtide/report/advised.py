@@ -64,6 +64,10 @@ _HOW: Final[dict[Kind, str]] = {
 }
 
 
+_LEAST_RAM = 0.01
+"""Of the RAM; what takes less more than that is not told."""
+
+
 def hint_gain(hint: Hint) -> str:
     """What it brings, and by what, as "about 65,100 B (85 %) less RAM, the input given row by row"."""
     if hint.kind == "compile":
@@ -81,6 +85,8 @@ def hint_gain(hint: Hint) -> str:
         parts.append(f"{_percent(hint.faster)} fewer {unit}")
     if hint.faster <= -WORTH:
         parts.append(f"{_percent(-hint.faster)} more instructions (predicted)")
+    if hint.less_ram <= -_LEAST_RAM:
+        parts.append(f"about {amount(rounded(-hint.ram_saved))} more RAM")
     how = _HOW[hint.kind].format(core=hint.flags[-1] if hint.flags else "")
     return f"{', '.join(parts)} {how}"
 

@@ -192,14 +192,19 @@ def _plans(
     )
     lean = (
         "Other operators run interleaved, or kernels take less scratch memory. Nothing is computed "
-        "twice, but it takes more instructions."
+        "twice, but it takes more instructions"
+        + (", or waits longer for flash." if planned.refills is not None else ".")
     )
+    waits = 0 if planned.refills is None else planned.refills.wait_cycles
+    own = max(1, compiled.instructions_predicted + waits)
     for number, point in enumerate(_shown(planned), start=1):
         other = replace(compiled, assembly=assemble_placed(point.ready, point.placed))
         times, unit = point.overhead, "MACs"
         again = point.macs > graph_macs(compiled.graph)
         if not again:
-            times, unit = point.cost / max(1, compiled.instructions_predicted), "instructions"
+            times, unit = point.cost / own, "instructions"
+            if planned.refills is not None:
+                unit += " with waiting for flash"
         name = f"{title}, {times:.2f} times the {unit}"
         said = strips if again else lean
         views.append(_plan(f"{key}-{number}", key, name, said, other, first, numbers))

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from lowtide.advice.reporting import Reported
 from lowtide.commands.compiling import Compiled
+from lowtide.commands.planned import Planned
 from lowtide.commands.profiling import Profile
 from lowtide.emit.footprint import CODE_PER_SOURCE, STACK, constants, flash_bytes
 from lowtide.ir import Graph
@@ -216,9 +217,30 @@ def _fronts(reported: Reported) -> list[dict[str, Any]]:
     return [
         {
             "title": f"input {planned.compiled.options.input_mode}",
-            "points": [_point(point) for point in planned.points or ()],
+            "points": [_point(point) for point in _marked(planned)],
         }
         for planned in found
+    ]
+
+
+def _marked(planned: Planned) -> list[Point]:
+    """The points of a front that no other beats in what the page shows, RAM, instructions and MACs:
+    some only wait for flash less."""
+    points = planned.points or ()
+    if planned.refills is None:
+        return list(points)
+
+    def shown(point: Point) -> tuple[int, int, int]:
+        return point.ram_bytes, point.instructions, point.macs
+
+    return [
+        point
+        for point in points
+        if not any(
+            shown(other) != shown(point)
+            and all(a <= b for a, b in zip(shown(other), shown(point), strict=True))
+            for other in points
+        )
     ]
 
 

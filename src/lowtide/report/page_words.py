@@ -17,6 +17,10 @@ _GIVEN: Final = ("streamed", "quantized-io")
 """Advice that changes what the caller gives and takes, and costs next to nothing."""
 
 
+LEAST_MORE = 1.005
+"""Where plans compute less than so many times the MACs, it is their kernels that take more work."""
+
+
 def verdict_sentence(reported: Reported) -> str:
     """What the reader wants to know first: which part has room for it, which smaller ones with more
     work, and how that compares with TensorFlow Lite Micro."""
@@ -68,6 +72,8 @@ def _also(reported: Reported, best: Fit | None) -> Iterator[str]:
 
 def _times(overhead: float) -> str:
     """As "at 1.2 times the work"."""
+    if overhead < LEAST_MORE:
+        return "with lean kernels"
     return f"at {overhead:.{1 if overhead >= 1.1 else 2}f} times the work"
 
 
@@ -80,22 +86,28 @@ def smallest(fits: Iterable[Fit], way: Way) -> Fit | None:
 
 def fronts_note(reported: Reported) -> str:
     """What the marks of RAM against work are, and what others there may be."""
+    if reported.planned.points is None:
+        return "The plan was given, so no others were looked for."
+    slides = reported.compiled.graph.hop is not None
     both = (reported.planned, reported.streamed)
     alone = all(len(each.points or ()) < 2 for each in both if each is not None)
     if reported.front:
         if alone:
             return "Computing anything twice doesn't reduce the RAM of this network."
+        if slides:
+            return "Each mark is a plan. Going lower means keeping rows of fewer tensors."
         return "Going lower means recomputing some rows and columns. Each mark is a plan."
     looked = "" if reported.compiled.options.bounded else " that computes nothing twice"
+    if slides:
+        looked = " that keeps rows of as many tensors"
     marks = (
         f"No plan{looked} was found that saves {APART:.0%} of the RAM.".replace("%", " %")
         if alone
         else f"Each mark is a plan{looked}. Its rows, but for the program's, were placed quickly: it "
         "can need a little less RAM."
     )
-    return (
-        f"{marks} With --front, a report shows all plans, also those that recompute some columns."
-    )
+    more = "keep rows of fewer tensors" if slides else "recompute some columns"
+    return f"{marks} With --front, a report shows all plans, also those that {more}."
 
 
 def tflm_bytes(reported: Reported) -> int:

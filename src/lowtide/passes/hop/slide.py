@@ -41,10 +41,12 @@ def slide(graph: Graph, hop: int, keep: int | None = None, time: int | None = No
     rows = shaped.tensors[given].shape[axis]
     if time is not None and time != (2 if graph.turned else axis):
         shape = list(shaped.tensors[given].shape)
+        columns = len(shape) == 4 and axis == 1 and shape[2] > 1
         raise UsageError(
             f"--hop-axis {time}: the window slides along axis {axis} of {shape}, the first after the "
-            "batch that is longer than 1, or along the columns of a map, axis 2",
-            "export the network so that time is along one of these",
+            "batch that is longer than 1" + ", or along its columns, axis 2" * columns,
+            "leave it out, or export the network so that time is along "
+            + ("one of these" if columns else "that axis"),
         )
     if hop >= rows:
         raise UsageError(

@@ -123,7 +123,7 @@
   function fitting(network) {
     if (!network.fits.length) return [];
     const said = (f) => ({ "as is": "fits", streamed: "input streamed", not: "no" }[f.way]
-      || `${f.overhead.toFixed(2)} times the work${f.streamed ? ", input streamed" : ""}`);
+      || `${f.overhead < 1.005 ? "with lean kernels" : `${f.overhead.toFixed(2)} times the work`}${f.streamed ? ", input streamed" : ""}`);
     const rank = { "as is": 0, streamed: 1, "more work": 2, not: 9 };
     const rows = [...network.fits].sort((a, b) => a.ram - b.ram || a.spare_flash_bytes - b.spare_flash_bytes).map((f) => [
       { shown: f.part }, { shown: f.core }, { shown: kilobytes(f.ram), value: f.ram },
