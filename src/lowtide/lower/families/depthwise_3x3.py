@@ -153,6 +153,8 @@ def _records(layer: Layer, bias: NDArray[np.int32]) -> NDArray[np.int32]:
     if quick.is_broad:
         each = [np.where(right > 0, -1, 0), *each, centre]
     words = np.pad(np.stack(each, axis=1), of_missing)
+    if quick.is_broad:
+        words[channels:, 3] = 1 << 8  # sums are shifted left at least once
     firsts = np.minimum(np.arange(0, channels, 4), max(0, channels - 4))
     return packed.int32(words[firsts[:, None] + (0, 2, 1, 3)])
 
