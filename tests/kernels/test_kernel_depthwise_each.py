@@ -75,3 +75,16 @@ def test_a_form_takes_no_scratch_memory(core: str) -> None:
             assert all(form.scratch >= made for form in (node, *node.forms[:-1]))
             assert node.narrow_scratch[-1] == node.scratch > node.narrow_scratch[1] or row[2] == 1
     assert any("each" in kernel for kernel in kernels) == (core != "any")
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_of_many_of_each_one_kernel_makes_all(core: str) -> None:
+    """However many there are: params lie only so deep in each other."""
+    net = Models(23)
+    x = net.input(1, 5, 5, 8)
+    for multiple in (64, 65, 340):
+        net.depthwise(x, multiple, (5, 5))
+    graph, target = parse(net.bytes()).graph, find_target(core)
+    made = [lower_op(graph, op, target=target).nodes[0].kernel for op in graph.ops]
+    assert ["each" in kernel for kernel in made] == [True, False, False]
+    assert differences(net.bytes(), samples=1, target=target) == []

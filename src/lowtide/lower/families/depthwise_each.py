@@ -19,10 +19,13 @@ from lowtide.lower.nodes import Kernel, Node, Params, Value
 _ALIGNED = 8
 """Scratch memory of the kernels that are called begins at a multiple of so many bytes."""
 
+_MOST = 64
+"""Channels of each: params hold those of the next one, so that they lie as deep in each other."""
+
 
 def fits(layer: Layer) -> bool:
-    """Whether there are quick kernels that make one channel of each."""
-    return layer.target.is_particular and layer.is_depthwise and layer.filters > 1
+    """Whether there are quick kernels that make one channel of each, and few enough calls of them."""
+    return layer.target.is_particular and layer.is_depthwise and 1 < layer.filters <= _MOST
 
 
 @dataclass(frozen=True, slots=True)
