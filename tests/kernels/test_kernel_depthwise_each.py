@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from boards import board_differences
 from conv_models import RELU6, VALID, Layer, Models
@@ -88,3 +90,16 @@ def test_of_many_of_each_one_kernel_makes_all(core: str) -> None:
     made = [lower_op(graph, op, target=target).nodes[0].kernel for op in graph.ops]
     assert ["each" in kernel for kernel in made] == [True, False, False]
     assert differences(net.bytes(), samples=1, target=target) == []
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_single_columns_need_no_more_than_is_said(core: str) -> None:
+    """Of a layer in strips, whose single columns other kernels may make."""
+    for kernel, channels, real in product([(3, 3), (1, 2), (5, 5)], (3, 8, 64), (None, 0.8)):
+        net = Models(24)
+        for width in (kernel[1], kernel[1] + 6):
+            layer = Layer(padding=VALID, real=real)
+            net.depthwise(net.input(1, 7, width, channels), 2, kernel, layer)
+        graph, target = parse(net.bytes()).graph, find_target(core)
+        one, wide = (lower_op(graph, op, target=target).nodes[0] for op in graph.ops)
+        assert one.scratch <= wide.narrow_scratch[1]
