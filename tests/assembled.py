@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from lowtide.errors import ModelError
 from lowtide.ir import Graph
+from lowtide.lower.nodes import Node
 from lowtide.modes import InputMode, OutputMode, Schedule
 from lowtide.place.rows import FULL
 from lowtide.plans.cost import load_model
@@ -55,6 +57,16 @@ def assemble(
     if schedule == "operators":
         return assemble_tensors(ready, allocator)
     return assemble_rows(ready, smallest_choices(ready))
+
+
+def assemble_lean(graph: Graph, target: Target) -> Assembly:
+    """Operators one after the other; kernels that have a lean form run in it."""
+    ready = prepare(graph, range(len(graph.ops)), join=False, target=target)
+    lowered = {
+        op: replace(of, nodes=tuple(n.leaner if isinstance(n, Node) else n for n in of.nodes))
+        for op, of in ready.lowered.items()
+    }
+    return assemble_tensors(replace(ready, lowered=lowered), "planned")
 
 
 def smallest_choices(ready: Prepared) -> tuple[Choice, ...]:

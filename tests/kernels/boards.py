@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assembled import assemble
+from assembled import assemble, assemble_lean
 from lowtide.emit.bundle import bundle
 from lowtide.lower import has_kernel
 from lowtide.machines.board import find_board
@@ -32,10 +32,11 @@ def board_differences(
     engine: Literal["auto", "tflm", "litert"] = "auto",
     target: Target = ANY,
     plenty: bool = False,
+    lean: bool = False,
 ) -> list[str]:
     """Every output of the model, compiled for `target`, that is not bit for bit the oracle's on `board`,
     one line each. Convolutions of uint8 are flipped. With `plenty`, the board has more memory than the
-    real one, if its machine has not."""
+    real one, if its machine has not; if `lean`, kernels that have a lean form run in it."""
     graph = flip_bytes(parse(data).graph, has_kernel).graph
     if inputs is None:
         shapes = [
@@ -45,7 +46,9 @@ def board_differences(
         inputs = random_inputs(shapes, 4, 1)
     wanted = reference_tensors(data, inputs, graph.outputs, engine=engine)
     # Inputs are read again for every sample, so resident ones may be overwritten.
-    files = bundle(assemble(graph, range(len(graph.ops)), target=target), "net")
+    order = range(len(graph.ops))
+    made = assemble_lean(graph, target) if lean else assemble(graph, order, target=target)
+    files = bundle(made, "net")
     samples = [[np.ascontiguousarray(s[i]).tobytes() for i in graph.inputs] for s in inputs]
     on = find_board(board)
     run = run_on_board(on.with_plenty if plenty else on, files, "net", samples)

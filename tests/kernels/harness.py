@@ -17,20 +17,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assembled import assemble
+from assembled import assemble, assemble_lean
 from built import build_program
 from intervals import outside
 from lowtide.emit.bundle import bundle
 from lowtide.ir import Graph, Op
 from lowtide.ir.state import writes_variables
 from lowtide.lower import has_kernel
-from lowtide.lower.nodes import Node
 from lowtide.machines.host import CHECKED, TRACED
 from lowtide.oracle.interpreters import Reference, random_inputs, reference_tensors
 from lowtide.passes.flipping import FLIP, flip_bytes
 from lowtide.passes.simplify.result import Simplified
-from lowtide.program.assemble import Assembly, assemble_tensors
-from lowtide.rows.prepare import prepare
+from lowtide.program.assemble import Assembly
 from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
 
@@ -97,7 +95,7 @@ def differences(
     flipped = flip_bytes(rewritten, has_kernel)
     graph = flipped.graph
     order = range(len(graph.ops))
-    assembly = _lean(graph, target) if lean else assemble(graph, order, target=target)
+    assembly = assemble_lean(graph, target) if lean else assemble(graph, order, target=target)
     if inputs is None:
         inputs = random_inputs(
             [(i, graph.tensors[i].shape, _dtype(graph, i)) for i in graph.inputs], samples, 1
@@ -130,15 +128,6 @@ def _stored(flipped: Simplified, sample: Mapping[int, Array]) -> dict[int, Array
         if value is not None:
             found[tensor.id] = (value ^ 0x80).view(np.int8) if tensor.flipped else value
     return found
-
-
-def _lean(graph: Graph, target: Target) -> Assembly:
-    ready = prepare(graph, range(len(graph.ops)), join=False, target=target)
-    lowered = {
-        op: replace(of, nodes=tuple(n.leaner if isinstance(n, Node) else n for n in of.nodes))
-        for op, of in ready.lowered.items()
-    }
-    return assemble_tensors(replace(ready, lowered=lowered), "planned")
 
 
 def _dtype(graph: Graph, tensor: int) -> np.dtype[Any]:

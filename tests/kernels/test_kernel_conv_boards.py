@@ -105,3 +105,19 @@ def test_uint8(board: str, core: str, weights_zero: int) -> None:
         net.dense(x, 3, 45 * in_c, layer)
     target = find_target(core)
     assert board_differences(net.bytes(), board, engine="litert", target=target) == []
+
+
+@pytest.mark.parametrize(
+    ("board", "core"), [("mps2-an386", "cortex-m4"), ("mps3-an547", "cortex-m55")]
+)
+def test_few_channels_of_any_factors(board: str, core: str) -> None:
+    """Kernels of four channels at once, of which some are missing."""
+    net = Models(4)
+    for count in (1, 2, 3, 5):
+        x = net.input(1, 5, 6, count, zero=-5)
+        for stride in [(1, 1), (2, 2)]:
+            layer = Layer(real=0.8, stride=stride, zero=3)
+            net.depthwise(x, 1, (3, 3), layer)
+            net.depthwise(x, 1, (5, 5), layer)
+            net.conv(x, count, (2, 2), layer)
+    assert board_differences(net.bytes(), board, target=find_target(core)) == []

@@ -29,6 +29,7 @@ from core_models import (
 from harness import differences
 
 from lowtide.lower import lower_op
+from lowtide.lower.families import depthwise_vector
 from lowtide.machines.board import find_target
 from lowtide.target import Target
 from lowtide.tflite.read import parse
@@ -102,6 +103,21 @@ def test_lean_depthwise_on_the_host(case: Case) -> None:
 def test_on_boards(case: Case, core: str) -> None:
     board = {**DSP, **HELIUM, **PLAIN}[core]
     assert board_differences(model(case), board, target=find_target(core), plenty=True) == []
+
+
+def test_lean_depthwise_with_a_rest_of_channels_on_a_board() -> None:
+    """Some of the last four channels are made again, of all windows that have code of their own."""
+    net = Models(1)
+    for count in (5, 6, 7, 9):
+        x = net.input(1, 7, 9, count, zero=-5)
+        for kernel in [(3, 3), (5, 5), (7, 7), (2, 4), (5, 1)]:
+            for stride in [(1, 1), (2, 2)]:
+                net.depthwise(x, 1, kernel, Layer(stride=stride, zero=3))
+    target = FAMILIES["depthwise_vector"].target
+    graph = parse(net.bytes()).graph
+    nodes = [lower_op(graph, op, target=target).nodes[0] for op in graph.ops]
+    assert {node.leaner.kernel for node in nodes} == {depthwise_vector.REST}
+    assert board_differences(net.bytes(), HELIUM["cortex-m55"], target=target, lean=True) == []
 
 
 def _kernel(net: Models, target: Target) -> str:

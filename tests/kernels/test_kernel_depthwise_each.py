@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from boards import board_differences
 from conv_models import RELU6, VALID, Layer, Models
@@ -75,3 +77,29 @@ def test_a_form_takes_no_scratch_memory(core: str) -> None:
             assert all(form.scratch >= made for form in (node, *node.forms[:-1]))
             assert node.narrow_scratch[-1] == node.scratch > node.narrow_scratch[1] or row[2] == 1
     assert any("each" in kernel for kernel in kernels) == (core != "any")
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_of_many_of_each_one_kernel_makes_all(core: str) -> None:
+    """However many there are: params lie only so deep in each other."""
+    net = Models(23)
+    x = net.input(1, 5, 5, 8)
+    for multiple in (64, 65, 340):
+        net.depthwise(x, multiple, (5, 5))
+    graph, target = parse(net.bytes()).graph, find_target(core)
+    made = [lower_op(graph, op, target=target).nodes[0].kernel for op in graph.ops]
+    assert ["each" in kernel for kernel in made] == [True, False, False]
+    assert differences(net.bytes(), samples=1, target=target) == []
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_single_columns_need_no_more_than_is_said(core: str) -> None:
+    """Of a layer in strips, whose single columns other kernels may make."""
+    for kernel, channels, real in product([(3, 3), (1, 2), (5, 5)], (3, 8, 64), (None, 0.8)):
+        net = Models(24)
+        for width in (kernel[1], kernel[1] + 6):
+            layer = Layer(padding=VALID, real=real)
+            net.depthwise(net.input(1, 7, width, channels), 2, kernel, layer)
+        graph, target = parse(net.bytes()).graph, find_target(core)
+        one, wide = (lower_op(graph, op, target=target).nodes[0] for op in graph.ops)
+        assert one.scratch <= wide.narrow_scratch[1]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lowtide.ir.window import Axis
 from lowtide.lower import packed
 from lowtide.lower.counts import Features, Windowed, Windows
-from lowtide.lower.families import depthwise, depthwise_mult1
+from lowtide.lower.families import depthwise, depthwise_each, depthwise_mult1
 from lowtide.lower.layer import Family, Fields, Layer, of_any_factors
 from lowtide.lower.nodes import Array, Later, Node
 
@@ -124,10 +124,13 @@ def _node(layer: Layer) -> Node:
 
     lean = (depthwise_mult1 if layer.is_by_one else depthwise).FAMILY.node(layer)
     others = tuple(map(by, _other_pieces(over.out_w, normal)))
+    needs = [scratch(over.axis, n, normal) for n in range(over.out_w + 1)]
+    if depthwise_each.fits(layer):  # which makes a single column
+        needs[1] = max(needs[1], depthwise_each.room(over.in_c) + depthwise_mult1.scratch(layer))
     return replace(
         by(normal),
         forms=(*others, replace(lean, forms=()), *lean.forms),
-        narrow_scratch=tuple(scratch(over.axis, n, normal) for n in range(over.out_w + 1)),
+        narrow_scratch=tuple(needs),
     )
 
 
@@ -153,6 +156,8 @@ def _records(layer: Layer, bias: NDArray[np.int32]) -> NDArray[np.int32]:
     if quick.is_broad:
         each = [np.where(right > 0, -1, 0), *each, centre]
     words = np.pad(np.stack(each, axis=1), of_missing)
+    if quick.is_broad:
+        words[channels:, 3] = 1 << 8  # sums are shifted left at least once
     firsts = np.minimum(np.arange(0, channels, 4), max(0, channels - 4))
     return packed.int32(words[firsts[:, None] + (0, 2, 1, 3)])
 

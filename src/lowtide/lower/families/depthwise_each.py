@@ -19,10 +19,13 @@ from lowtide.lower.nodes import Kernel, Node, Params, Value
 _ALIGNED = 8
 """Scratch memory of the kernels that are called begins at a multiple of so many bytes."""
 
+_MOST = 64
+"""Channels of each: params hold those of the next one, so that they lie as deep in each other."""
+
 
 def fits(layer: Layer) -> bool:
-    """Whether there are quick kernels that make one channel of each."""
-    return layer.target.is_particular and layer.is_depthwise and layer.filters > 1
+    """Whether there are quick kernels that make one channel of each, and few enough calls of them."""
+    return layer.target.is_particular and layer.is_depthwise and 1 < layer.filters <= _MOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ def _joined(layer: Layer, parts: Sequence[Node]) -> Node:
     def scratch(columns: int) -> int:
         """Bytes for so many columns."""
         narrow = (p.narrow_scratch[columns] if p.narrow_scratch else p.scratch for p in parts)
-        return _room(columns * made) + max(narrow) if columns else 0
+        return room(columns * made) + max(narrow) if columns else 0
 
     works = tuple(part.work for part in parts if part.work is not None)
     pointers = first.steps * sum(port.count for port in (*first.inputs, *first.outputs))
@@ -99,7 +102,7 @@ def _joined(layer: Layer, parts: Sequence[Node]) -> Node:
         header="lt_depthwise_each.h",
         params=params,
         outputs=(over.target,),
-        scratch=_room(over.out_w * made) + max(part.scratch for part in parts),
+        scratch=room(over.out_w * made) + max(part.scratch for part in parts),
         narrow_scratch=tuple(scratch(columns) for columns in range(over.out_w + 1)),
         forms=(),
         work=DepthwiseEach(
@@ -113,6 +116,6 @@ def _joined(layer: Layer, parts: Sequence[Node]) -> Node:
     )
 
 
-def _room(results: int) -> int:
+def room(results: int) -> int:
     """Bytes for the results of one channel of each."""
     return -(-results // _ALIGNED) * _ALIGNED

@@ -57,27 +57,30 @@ class DepthwiseAny(Windowed):
         return DepthwiseMult1(self.of).features(columns, padded)
 
 
+def scratch(layer: Layer) -> int:
+    """Bytes of scratch memory for any number of columns."""
+    return 8 * layer.over.taps if DSP in layer.target.variants else 0
+
+
 def _node(layer: Layer) -> Node:
-    quick, scratch = layer.quick, 0
-    if DSP in layer.target.variants:
-        scratch = 8 * layer.over.taps
+    quick, needs = layer.quick, scratch(layer)
     if quick is None or quick.is_broad:
         known = layer.known
         bias = packed.int32(known.bias + layer.input_zero * known.sums)
         weights = Later(known.weights.size, lambda: known.weights.T)
-        node = _with(layer, weights, bias, packed.factors(known.factors), scratch)
+        node = _with(layer, weights, bias, packed.factors(known.factors), needs)
         return replace(node, kernel=ANY, work=DepthwiseAny(layer.windows))
     weights = Later(quick.given.size, lambda: quick.weights.T)
     scales: Fields = (
         ("multiplier", Array("int32_t", quick.multiplier)),
         ("shift", Array("int8_t", quick.shift)),
     )
-    node = _with(layer, weights, doubled_bias(layer), scales, scratch)
-    return replace(node, forms=(replace(node, kernel=PLAIN, scratch=0),)) if scratch else node
+    node = _with(layer, weights, doubled_bias(layer), scales, needs)
+    return replace(node, forms=(replace(node, kernel=PLAIN, scratch=0),)) if needs else node
 
 
 def _with(
-    layer: Layer, weights: Later, bias: NDArray[np.int32], scales: Fields, scratch: int
+    layer: Layer, weights: Later, bias: NDArray[np.int32], scales: Fields, needs: int
 ) -> Node:
     over = layer.over
     fields: Fields = (
@@ -89,7 +92,7 @@ def _with(
         *(field for field in over.fields if field[0] != "in_c"),
         *layer.range,
     )
-    return layer.node("lt_depthwise_mult1", fields, DepthwiseMult1(layer.windows), scratch)
+    return layer.node("lt_depthwise_mult1", fields, DepthwiseMult1(layer.windows), needs)
 
 
 def doubled_bias(layer: Layer) -> NDArray[np.int32]:
