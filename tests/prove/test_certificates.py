@@ -106,15 +106,20 @@ def _edited(files: Mapping[str, bytes], name: str, edit: Callable[[str], str]) -
     return {**files, name: changed.encode()}
 
 
-def _field(ctype: str, name: str, change: Callable[[int], int]) -> Callable[[str], str]:
-    """Another number in the first params of that type, or in the array that a field of them names."""
+def _field(
+    ctype: str, name: str, change: Callable[[int], int], at: int = 0
+) -> Callable[[str], str]:
+    """Another number in the first params of that type, which is a pattern, or, at a position, in the
+    array that a field of them names."""
 
     def edit(text: str) -> str:
-        params = text.index(f"static const {ctype} ")
-        found = re.compile(rf"\.{name} = (-?\w+),").search(text, params)
+        params = re.search(f"static const {ctype} ", text)
+        assert params is not None
+        found = re.compile(rf"\.{name} = (-?\w+),").search(text, params.end())
         assert found is not None
         if not re.fullmatch(r"-?\d+", found[1]):
-            array = re.compile(rf" {found[1]}\[\d+\][^{{]*\{{\s*(-?\d+)").search(text)
+            before = rf"(?:-?\d+,\s*){{{at}}}"
+            array = re.compile(rf" {found[1]}\[\d+\][^{{]*\{{\s*{before}(-?\d+)").search(text)
             assert array is not None
             found = array
         return f"{text[: found.start(1)]}{change(int(found[1]))}{text[found.end(1) :]}"
@@ -142,6 +147,7 @@ def _next(value: int) -> int:
 
 _CONV, _DEPTHWISE, _WIDE = "lt_conv_packed_s8", "lt_depthwise_mult1_s8", "lt_conv_2x2_s16"
 _SUM = "lt_addition"
+_EACH = r"lt_depthwise_each_s8 \w+_params_\d+"  # what calls all the others
 
 FAULTS: Mapping[str, tuple[str, Callable[[str], str]]] = {
     "a weight": ("figure1", _field(_CONV, "weights", _next)),
@@ -179,6 +185,10 @@ FAULTS: Mapping[str, tuple[str, Callable[[str], str]]] = {
     "a loud weight of Helium's": ("loud, Helium", _field("lt_conv_vector_s8", "records", _next)),
     "a loud plane": ("loud, Helium", _field("lt_depthwise_planes_s8", "records", _next)),
     "channels of each": ("loud, DSP", _field("lt_depthwise_each_s8", "filters", _next)),
+    "what each makes, and more": ("loud, DSP", _field(_EACH, "out_w", lambda wide: wide + 3)),
+    "less than each makes": ("loud, DSP", _field(_EACH, "out_w", lambda wide: wide - 1)),
+    "more channels of each": ("loud, DSP", _field(_EACH, "channels", _next)),
+    "more of each channel": ("loud, DSP", _field(_EACH, "filters", _next)),
     "one channel of each alone": (
         "loud, DSP",
         lambda text: re.sub(r"\.next = \w+_\w+|\.next = &\w+", ".next = 0", text),
