@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import ai_edge_litert.schema_py_generated as schema
+import numpy as np
+
 from bench.stack.__main__ import KERNEL
 from bench.stack.calls import depths, read_object
+from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
 from lowtide.emit.header import modes
 from lowtide.emit.runtime import kernel_files
 from lowtide.emit.stack import compiler, stack_bytes, tables
 from lowtide.machines.board import find_target
+from lowtide.tflite.read import parse
 from networks import compiled
+from schema_models import Net
 
 _ARM = """
 00000000 <inner>:
@@ -59,6 +65,29 @@ def test_every_kernel_is_in_the_tables() -> None:
     assert len(kernels) > 100
     for core, table in tables().items():
         assert not kernels - table.keys(), core
+
+
+def test_kernels_that_call_each_other_add_up() -> None:
+    """Image by image, weights of nine bits, one channel of each after the other, and a kernel of one."""
+    net = Net(np.uint8, 0.05, 128)
+    x = net.input((2, 9, 9, 8))
+    values = np.random.default_rng(5).integers(0, 256, (1, 5, 5, 16))
+    weights = net.const(values, np.uint8, quant=(0.01, 3))
+    bias = net.const(np.zeros(16), quant=(0.0005, 0))
+    options = schema.DepthwiseConv2DOptionsT(strideW=1, strideH=1, depthMultiplier=2)
+    net.op("DEPTHWISE_CONV_2D", [x, weights, bias], (2, 9, 9, 16), options=options, quant=(0.1, 1))
+    board = Options(target=find_target("cortex-m4"), simplify=False)
+    program = compile_model(parse(net.build(), path="nested"), board)
+    text, table = program.files[f"{program.name}.c"].decode(), tables()["cortex-m4"]
+    chain = (
+        "lt_images_row",
+        "lt_w9_s8_row",
+        "lt_depthwise_each_s8_row",
+        "lt_depthwise_columns_s8_row",
+    )
+    assert all(kernel in text for kernel in chain)
+    bound = stack_bytes(program.assembly, "lowtide.h")
+    assert 0 <= bound - sum(table[name] for name in ("lowtide.h", *chain)) < 8
 
 
 def test_the_header_and_the_readme_state_it() -> None:

@@ -30,15 +30,16 @@ from schema_models import Net
 Files = dict[str, bytes]
 
 
-def _loud(core: str) -> Compiled:
-    """A program of layers with factors of 1/2 and more, of several channels of each, too."""
+def _loud(core: str, scale: float = 1.1) -> Compiled:
+    """A program of layers with factors of 1/2 and more, of several channels of each, too: with weights
+    of that scale in a third of the channels."""
     net = Net(np.int8, 0.05, 0)
     draw = np.random.default_rng(31)
     x = net.input((1, 9, 9, 8))
 
     def layer(kind: str, shape: tuple[int, ...], made: tuple[int, ...], options: Any) -> None:
         axis = 3 if kind == "DEPTHWISE_CONV_2D" else 0
-        scales = np.where(np.arange(shape[axis]) % 3, 0.01, 1.1)  # a third of the channels is loud
+        scales = np.where(np.arange(shape[axis]) % 3, 0.01, scale)
         values = draw.integers(-127, 128, shape)
         weights = net.const(values, np.int8, quant=(scales, 0), axis=axis)
         bias = net.const(np.zeros(shape[axis]), quant=(0.05 * scales, 0))
@@ -69,6 +70,7 @@ PROGRAMS: Mapping[str, Callable[[], Compiled]] = {
     "loud, portable": lambda: _loud("cortex-m3"),
     "loud, DSP": lambda: _loud("cortex-m4"),
     "loud, Helium": lambda: _loud("cortex-m55"),
+    "louder, DSP": lambda: _loud("cortex-m4", 40),
 }
 
 
@@ -106,15 +108,20 @@ def _edited(files: Mapping[str, bytes], name: str, edit: Callable[[str], str]) -
     return {**files, name: changed.encode()}
 
 
-def _field(ctype: str, name: str, change: Callable[[int], int]) -> Callable[[str], str]:
-    """Another number in the first params of that type, or in the array that a field of them names."""
+def _field(
+    ctype: str, name: str, change: Callable[[int], int], at: int = 0
+) -> Callable[[str], str]:
+    """Another number in the first params of that type, which is a pattern, or, at a position, in the
+    array that a field of them names."""
 
     def edit(text: str) -> str:
-        params = text.index(f"static const {ctype} ")
-        found = re.compile(rf"\.{name} = (-?\w+),").search(text, params)
+        params = re.search(f"static const {ctype} ", text)
+        assert params is not None
+        found = re.compile(rf"\.{name} = (-?\w+),").search(text, params.end())
         assert found is not None
         if not re.fullmatch(r"-?\d+", found[1]):
-            array = re.compile(rf" {found[1]}\[\d+\][^{{]*\{{\s*(-?\d+)").search(text)
+            before = rf"(?:-?\d+,\s*){{{at}}}"
+            array = re.compile(rf" {found[1]}\[\d+\][^{{]*\{{\s*{before}(-?\d+)").search(text)
             assert array is not None
             found = array
         return f"{text[: found.start(1)]}{change(int(found[1]))}{text[found.end(1) :]}"
@@ -140,8 +147,14 @@ def _next(value: int) -> int:
     return value + 1
 
 
+def _word(at: int, change: Callable[[int], int]) -> Callable[[str], str]:
+    """Another word of the records of a depthwise kernel of 3 x 3, seven for a channel: 0, 2, 1, 3."""
+    return _field("lt_depthwise_3x3_s8", "records", change, at)
+
+
 _CONV, _DEPTHWISE, _WIDE = "lt_conv_packed_s8", "lt_depthwise_mult1_s8", "lt_conv_2x2_s16"
 _SUM = "lt_addition"
+_EACH = r"lt_depthwise_each_s8 \w+_params_\d+"  # what calls all the others
 
 FAULTS: Mapping[str, tuple[str, Callable[[str], str]]] = {
     "a weight": ("figure1", _field(_CONV, "weights", _next)),
@@ -175,10 +188,18 @@ FAULTS: Mapping[str, tuple[str, Callable[[str], str]]] = {
     "a weight of any factor": ("loud, portable", _field("lt_conv_scalar_s8", "weights", _next)),
     "a loud weight of a DSP's": ("loud, DSP", _field("lt_conv_4x2_s8", "records", _next)),
     "a loud 3 x 3": ("loud, DSP", _field("lt_depthwise_3x3_s8", "records", _next)),
+    "a bias of a quiet channel": ("louder, DSP", _word(11, lambda bias: bias + (1 << 27))),
+    "a bias of a loud channel": ("louder, DSP", _word(4, lambda bias: bias + (1 << 27))),
+    "a sum that is shifted too far": ("louder, DSP", _word(3, lambda _: 40 << 8)),
+    "a sum that is not shifted": ("louder, DSP", _word(3, lambda _: 0)),
     "a loud column": ("loud, DSP", _field("lt_depthwise_columns_s8", "records", _next)),
     "a loud weight of Helium's": ("loud, Helium", _field("lt_conv_vector_s8", "records", _next)),
     "a loud plane": ("loud, Helium", _field("lt_depthwise_planes_s8", "records", _next)),
     "channels of each": ("loud, DSP", _field("lt_depthwise_each_s8", "filters", _next)),
+    "what each makes, and more": ("loud, DSP", _field(_EACH, "out_w", lambda wide: wide + 3)),
+    "less than each makes": ("loud, DSP", _field(_EACH, "out_w", lambda wide: wide - 1)),
+    "more channels of each": ("loud, DSP", _field(_EACH, "channels", _next)),
+    "more of each channel": ("loud, DSP", _field(_EACH, "filters", _next)),
     "one channel of each alone": (
         "loud, DSP",
         lambda text: re.sub(r"\.next = \w+_\w+|\.next = &\w+", ".next = 0", text),

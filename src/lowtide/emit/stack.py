@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -52,14 +52,17 @@ def _on(assembly: Assembly, header: str, table: Mapping[str, int]) -> int:
 
 
 def _of(node: Node, table: Mapping[str, int], most: int) -> int:
-    """What a kernel takes, and below it the neediest of those that its params name."""
-    below = (table.get(kernel.name, most) for kernel in _named(node.params))
-    return table.get(node.kernel, most) + max(below, default=0)
+    """What a kernel takes, and below it the neediest of those that it calls."""
+    return table.get(node.kernel, most) + _below(node.params, table, most)
 
 
-def _named(params: Params) -> Iterator[Kernel]:
-    for _, value in params.fields:
+def _below(params: Params, table: Mapping[str, int], most: int) -> int:
+    """What the kernels take that a kernel of `params` calls: the one that they name, and below it what
+    that calls in turn; or, if that needs more, what runs after it, of the params `next`."""
+    kernels, called, after = [0], [0], [0]
+    for name, value in params.fields:
         if isinstance(value, Kernel):
-            yield value
+            kernels.append(table.get(value.name, most))
         elif isinstance(value, Params):
-            yield from _named(value)
+            (after if name == "next" else called).append(_below(value, table, most))
+    return max(max(kernels) + max(called), *after)

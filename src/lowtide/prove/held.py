@@ -24,7 +24,8 @@ Integers = NDArray[np.int64]
 @dataclass(frozen=True, slots=True, eq=False)
 class Held:
     """Row i makes output channel `channels[i]`: it begins with `start[i]`, modulo 2^`bits`, and adds
-    `weights[i, k]` * (x - zero) for product k, the window's rows first and channels last.
+    `weights[i, k]` * (x - zero) for product k, the window's rows first and channels last. `bits` is that
+    of all rows, or by row.
 
     The zero is the input's if the kernel `subtracts` it, else 0. Of rows in `halves`, sums share a word
     with another's, and have 24 bits; with their start if `starts_there`.
@@ -34,7 +35,7 @@ class Held:
     start: Integers = field(repr=False)
     scaling: Scaling
     channels: Integers = field(repr=False)
-    bits: int = 32
+    bits: int | Integers = 32
     subtracts: bool = False
     halves: Integers | None = field(default=None, repr=False)
     starts_there: bool = False
@@ -345,6 +346,8 @@ def _three(read: _Read) -> Held:
     first, second = _bytes(records[:, :1]), _bytes(records[:, 1:2])
     last, shifts = records[:, 2] >> 16, records[:, 2] & 0xFFFF
     left = shifts >> 8 if broad else np.ones_like(shifts)
+    if (left < 1).any() or (left > 8).any():
+        raise NotProvedError("a sum is shifted left by other than 1 to 8 bits")
     if ((last % (1 << left)) | (records[:, 3] % (1 << left))).any():
         raise NotProvedError("a shifted weight or bias has bits that none has")
     order = [first[:, 0], first[:, 1], second[:, 0], first[:, 2], first[:, 3], second[:, 2]]
@@ -356,8 +359,8 @@ def _three(read: _Read) -> Held:
     if broad:
         words = np.stack([records[:, 4], left + 256 * (shifts & 0xFF), records[:, 5], away], axis=1)
         scaling = _broad_words(read, words)
-    bits = 32 - int(left.max(initial=1))
-    return Held(weights, records[:, 3] >> left, scaling, channels, subtracts=True, bits=bits)
+    start = records[:, 3] >> left
+    return Held(weights, start, scaling, channels, subtracts=True, bits=32 - left)
 
 
 def _mult1(read: _Read) -> Held:

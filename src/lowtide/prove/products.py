@@ -251,7 +251,8 @@ def _part(
     wanted = sums.weights.reshape(len(sums.weights), -1).astype(np.int64)[channels]
     weights, stored = part.weights[rows], part.start[rows]
     start = sums.bias[channels] - (0 if part.subtracts else sums.zero * wanted.sum(axis=1))
-    apart = (stored - start) & (-1 if part.bits == 64 else (1 << part.bits) - 1)
+    bits = np.broadcast_to(part.bits, len(part.start))[rows]
+    apart = (stored - start) & np.where(bits == 64, -1, (1 << bits % 64) - 1)
     differs = (weights != wanted).any(axis=1) | (apart != 0)
     constant = differs & ~weights.any(axis=1)
     if (differs & ~constant).any():
@@ -281,7 +282,7 @@ def _part(
         type=op.type,
         kernel=call.kernel,
         channels=len(np.unique(channels)),
-        bits=64 if part.bits == 64 else 32,
+        bits=64 if (bits == 64).all() else 32,
         least=int(low.min()),
         greatest=int(high.max()),
         largest=int(largest[worst]),

@@ -316,9 +316,10 @@ class _Contracts:
 
 def _judged(call: Call) -> Call:
     """A kernel that calls others for the same row: all have the same window, which it has, too, or else
-    that of the first one."""
+    that of the first one, which what it has of its own must be."""
     nested = list(_nested(call.bundle, call.params))
     if call.params.ctype == "lt_depthwise_each_s8" and nested:
+        nested.append(call.params)
         call = call.with_params(nested[0])
     for params in nested:
         for name in (*_WINDOW_FIELDS, "channels"):
