@@ -122,6 +122,18 @@ def test_only_lines_of_files_that_are_there_are_listed() -> None:
     assert {entry.split(":")[1] for entry in entries} == {kernel}
 
 
+def _listed(texts: dict[str, str]) -> set[str]:
+    lines = deviations(texts, compiled("figure1").options.target).splitlines()
+    return {line for line in lines if not line.startswith("#") and line}
+
+
+def test_a_macro_that_nothing_uses_below_is_listed() -> None:
+    header = "#define N_OLD 1\n#define N_USED 2\n#define N_HERE 3\n#define N_ALL (N_HERE)\n"
+    code = "static const int8_t n_weights[] = {\n    1, -2,\n};\nint x = N_USED + N_OLDER;\n"
+    lines = {f"misra-c2012-2.5:n.h:{line}" for line in (1, 4)}
+    assert _listed({"n.h": header, "n.c": code}) == lines
+
+
 def test_networks_that_share_an_arena_share_a_list() -> None:
     programs = [compiled("figure1"), compiled("lstm-gestures")]
     members = [Member(p.name, p.assembly, p.files) for p in programs]
