@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.misra.bundles import CORES, NETWORKS, in_bundle, options_of
+from bench.misra.bundles import BUNDLES, in_bundle, network_of, options_of
 from bench.misra.checker import Finding
 from bench.misra.runtime import line_of, unused, without_reason
 from lowtide.emit.misra import (
@@ -34,8 +34,8 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("kept")
 
 
-def _written(network: str, core: str, folder: Path) -> Path:
-    for file, content in compiled(network, options_of(network, core)).files.items():
+def _written(bundle: str, core: str, folder: Path) -> Path:
+    for file, content in compiled(network_of(bundle), options_of(bundle, core)).files.items():
         (folder / file).write_bytes(content)
     return folder
 
@@ -54,16 +54,15 @@ def _stored() -> list[Finding]:
     ]
 
 
-@pytest.mark.parametrize("network", NETWORKS)
-@pytest.mark.parametrize("core", CORES)
-def test_no_finding_is_undocumented(network: str, core: str, tmp_path: Path, kept: Path) -> None:
-    folder = _written(network, core, tmp_path)
+@pytest.mark.parametrize(("bundle", "core"), BUNDLES)
+def test_no_finding_is_undocumented(bundle: str, core: str, tmp_path: Path, kept: Path) -> None:
+    folder = _written(bundle, core, tmp_path)
     assert in_bundle(folder, core, listed=True, kept=_kept(kept, core)) == set()
 
 
 def test_what_is_not_on_the_list_is_found(tmp_path: Path, kept: Path) -> None:
-    network, core = next(iter(NETWORKS)), CORES[0]
-    folder = _written(network, core, tmp_path)
+    bundle, core = BUNDLES[0]
+    folder = _written(bundle, core, tmp_path)
     listing = folder / DEVIATIONS
     lines = listing.read_text("utf-8").splitlines(keepends=True)
     some = re.compile(r"misra-c2012-(15\.5:ds_cnn_kws|11\.5:lt_softmax)\.c")
@@ -92,9 +91,9 @@ def test_a_line_without_a_reason_is_told() -> None:
     assert len(unused([])) == len(idioms("runtime"))
 
 
-@pytest.mark.parametrize("network", NETWORKS)
-def test_each_entry_names_a_line_of_the_bundle(network: str) -> None:
-    files = compiled(network, options_of(network, CORES[0])).files
+@pytest.mark.parametrize(("bundle", "core"), BUNDLES)
+def test_each_entry_names_a_line_of_the_bundle(bundle: str, core: str) -> None:
+    files = compiled(network_of(bundle), options_of(bundle, core)).files
     *sections, last = files[DEVIATIONS].decode().split("\n\n")
     reasons = {f"{i.id.removeprefix('misra-c2012-')}: {i.reason}" for i in _all_idioms()}
     for section in (*sections[1:], last):
@@ -132,6 +131,23 @@ def test_a_macro_that_nothing_uses_below_is_listed() -> None:
     code = "static const int8_t n_weights[] = {\n    1, -2,\n};\nint x = N_USED + N_OLDER;\n"
     lines = {f"misra-c2012-2.5:n.h:{line}" for line in (1, 4)}
     assert _listed({"n.h": header, "n.c": code}) == lines
+
+
+def test_a_table_that_one_function_has_is_listed() -> None:
+    tables = [
+        "static const lt_program n_program = {",
+        "    1,",
+        "};",
+        "static const struct lt_hops n_hops = {&n_program, 2};",
+        "static const uint32_t n_costs[] = {",
+        "    1, 2,",
+        "};",
+        "static const lt_sliced n_sliced = {&n_program, n_costs, NULL};",
+    ]
+    first = ["int n_a(void)", "{", "    return f(&n_program, n_costs, n_costs);", "}"]
+    second = ["int n_b(void)", "{", "    return g(&n_hops, n_costs);", "}"]
+    listed = _listed({"n.c": "\n".join([*tables, *first, *second])})
+    assert listed == {f"misra-c2012-8.9:n.c:{line}" for line in (1, 4)}
 
 
 def test_networks_that_share_an_arena_share_a_list() -> None:
