@@ -12,8 +12,10 @@ from bench.misra.bundles import BUNDLES, in_bundle, network_of, options_of
 from bench.misra.checker import Finding
 from bench.misra.runtime import line_of, unused, without_reason
 from lowtide.emit.misra import (
+    CONFIGURATIONS,
     DEVIATIONS,
     Idiom,
+    checked_as,
     deviations,
     digest,
     digests,
@@ -23,6 +25,7 @@ from lowtide.emit.misra import (
 )
 from lowtide.emit.runtime import kernel_files, own_files
 from lowtide.emit.together import Member, together
+from lowtide.machines.board import find_target
 from networks import compiled
 
 _ENTRY = re.compile(r"[\w.-]+:[\w.]+:[1-9][0-9]*")
@@ -124,6 +127,21 @@ def test_only_lines_of_files_that_are_there_are_listed() -> None:
 def _listed(texts: dict[str, str]) -> set[str]:
     lines = deviations(texts, compiled("figure1").options.target).splitlines()
     return {line for line in lines if not line.startswith("#") and line}
+
+
+@pytest.mark.parametrize(
+    ("core", "configuration"),
+    [
+        ("any", "portable"),
+        ("cortex-m0", "cortex-m0"),
+        ("cortex-m3", "cortex-m3"),
+        ("cortex-m33", "dsp"),
+        ("cortex-m55", "helium"),
+        ("rv32imc", "rv32"),
+    ],
+)
+def test_code_is_checked_as_for_its_core(core: str, configuration: str) -> None:
+    assert checked_as(find_target(core)) == CONFIGURATIONS[configuration]
 
 
 def test_a_macro_that_nothing_uses_below_is_listed() -> None:

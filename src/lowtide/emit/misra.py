@@ -32,10 +32,13 @@ _DSP: Final = (*_ARM, "-D__thumb2__", "-D__ARM_FEATURE_UNALIGNED", "-D__ARM_FEAT
 CONFIGURATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "portable": _GCC,
     "cortex-m0": _ARM,
+    "cortex-m3": (*_ARM, "-D__thumb2__"),
+    "rv32": (*_GCC, "-D__riscv"),
     "dsp": _DSP,
     "helium": (*_DSP, "-D__ARM_FEATURE_MVE=3"),
 }
-"""What GCC defines for the cores whose code differs, as cppcheck is to be told."""
+"""What GCC defines for the cores whose code differs, as cppcheck is to be told: for kinds of kernels,
+and for those cores without the DSP extension whose names begin so."""
 CHECK: Final = "cppcheck --addon=misra --enable=style --std=c99 --platform=arm32-wchar_t2"
 
 
@@ -117,10 +120,12 @@ def deviations(texts: Mapping[str, str], target: Target) -> str:
 
 
 def checked_as(target: Target) -> tuple[str, ...]:
-    """What cppcheck is told to look at the code for `target`; for any core, its portable C."""
+    """What cppcheck is told to look at the code for `target`; for any core, and for one whose macros are
+    not known, its portable C."""
     if PORTABLE not in target.variants:
         return CONFIGURATIONS[target.variants[-1]]
-    return CONFIGURATIONS.get(target.core, CONFIGURATIONS["portable"])
+    known = (name for name in CONFIGURATIONS if target.core.startswith(name))
+    return CONFIGURATIONS[next(known, "portable")]
 
 
 def _head(target: Target) -> str:
