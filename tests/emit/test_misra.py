@@ -151,6 +151,13 @@ def test_a_macro_that_nothing_uses_below_is_listed() -> None:
     assert _listed({"n.h": header, "n.c": code}) == lines
 
 
+@pytest.mark.parametrize(("weights", "listed"), [("", {2}), ("int x[2] N_WEIGHTS_PLACED;", set())])
+def test_a_place_of_weights_that_are_not_there_is_listed(weights: str, listed: set[int]) -> None:
+    some = "#ifdef N_WEIGHTS_SECTION\n#define N_WEIGHTS_PLACED section(N_WEIGHTS_SECTION)\n"
+    code = f"{some}#else\n#define N_WEIGHTS_PLACED\n#endif\n{weights}\n"
+    assert _listed({"n.c": code}) == {f"misra-c2012-2.5:n.c:{line}" for line in listed}
+
+
 def test_a_table_that_one_function_has_is_listed() -> None:
     tables = [
         "static const lt_program n_program = {",

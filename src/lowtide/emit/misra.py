@@ -177,7 +177,7 @@ def _of_program(texts: Mapping[str, str]) -> Iterator[tuple[Idiom, str, int]]:
 
 
 _NUMBERS: Final = re.compile(r" {4}-?[0-9][-+.0-9ef, ]*")
-_NAME: Final = re.compile(r"\b[A-Za-z_]\w*")
+_NAME: Final = re.compile(r"(?<!#define )\b[A-Za-z_]\w*")
 _BODY: Final = re.compile(r"^\{\n(.*?)^\}$", re.MULTILINE | re.DOTALL)
 
 
@@ -209,7 +209,7 @@ class _Written:
 
 @dataclass(frozen=True, slots=True)
 class _Uses:
-    """Of each name in a text, where the last one begins, and how many functions have it."""
+    """Of each name in a text, where it is used last, and how many functions have it."""
 
     last: Mapping[str, int]
     functions: Mapping[str, int]
@@ -225,5 +225,5 @@ class _Uses:
         if idiom.used is None or match["name"] is None:
             return True
         if idiom.used == NOT_AGAIN:
-            return self.last[match["name"]] == match.start("name")
+            return self.last.get(match["name"], 0) <= match.start()
         return self.functions.get(match["name"]) == 1
