@@ -3,7 +3,8 @@
     bench/run misra                     check src/lowtide/emit/misra_lines.toml, and the bundles' lists
     bench/run misra --runtime           the runtime alone
     bench/run misra --before DIR        also count findings in other bundles of the same networks,
-                                        DIR/NETWORK-CORE, such as an older version made
+                                        DIR/NETWORK-CORE, such as an older version made; what was
+                                        stored of those that are not there stays
     bench/run misra --store             write misra_lines.toml and docs/figures/misra.json
 
 The reasons are in src/lowtide/emit/misra.toml. Exit code 1 if the runtime has a finding without a
@@ -20,9 +21,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.misra.bundles import BUNDLES, in_bundle, options_of, rules
+from bench.misra.bundles import BUNDLES, in_bundle, network_of, options_of, rules
 from bench.misra.runtime import in_runtime, is_stored, line_of, stored, unused, without_reason
-from bench.shared.stored import store_figures
+from bench.shared.stored import load_figures, store_figures
 from lowtide.commands.compiling import compile_model
 from lowtide.emit.misra import DEVIATIONS, LINES, digests, idioms, runtime_lines
 from lowtide.tflite.read import parse
@@ -73,7 +74,7 @@ def _runtime(store: bool) -> bool:
 
 def _bundle(network: str, core: str, before: Path | None) -> dict[str, str | int]:
     """How many findings of MISRA's rules a bundle has, and what its list leaves of all findings."""
-    program = compile_model(parse(build(network)), options_of(network, core))
+    program = compile_model(parse(build(network_of(network))), options_of(network, core))
     with TemporaryDirectory() as place:
         folder = Path(place)
         program.write(folder)
@@ -84,12 +85,22 @@ def _bundle(network: str, core: str, before: Path | None) -> dict[str, str | int
         for finding in sorted(left):
             print(f"not listed: {finding.id}: {finding.file}:{finding.line}")
         lines = (folder / DEVIATIONS).read_text("utf-8").splitlines()
-    earlier = {}
-    if before is not None:
-        earlier = {"before": rules(in_bundle(before / f"{network}-{core}", core, listed=False))}
+    earlier = _earlier(network, core, before)
     listed = sum(not line.startswith("#") and bool(line) for line in lines)
     now = {"found": rules(found), "listed": listed, "left": len(left)}
     return {"network": network, "core": core, **earlier, **now}
+
+
+def _earlier(network: str, core: str, before: Path | None) -> dict[str, int]:
+    """How many findings its other bundle has, in the folder `before` or as they were stored."""
+    folder = None if before is None else before / f"{network}-{core}"
+    if folder is not None and folder.is_dir():
+        return {"before": rules(in_bundle(folder, core, listed=False))}
+    group = load_figures("misra").get("bundles")
+    for record in () if group is None else group.records:
+        if record["network"] == network and record["core"] == core and "before" in record:
+            return {"before": int(record["before"])}
+    return {}
 
 
 if __name__ == "__main__":

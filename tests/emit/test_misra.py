@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from bench.misra.bundles import CORES, NETWORKS, in_bundle, options_of
+from bench.misra.bundles import BUNDLES, in_bundle, network_of, options_of
 from bench.misra.checker import Finding
 from bench.misra.runtime import line_of, unused, without_reason
 from lowtide.emit.misra import (
+    CONFIGURATIONS,
     DEVIATIONS,
     Idiom,
+    checked_as,
     deviations,
     digest,
     digests,
@@ -23,6 +25,7 @@ from lowtide.emit.misra import (
 )
 from lowtide.emit.runtime import kernel_files, own_files
 from lowtide.emit.together import Member, together
+from lowtide.machines.board import find_target
 from networks import compiled
 
 _ENTRY = re.compile(r"[\w.-]+:[\w.]+:[1-9][0-9]*")
@@ -34,8 +37,8 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("kept")
 
 
-def _written(network: str, core: str, folder: Path) -> Path:
-    for file, content in compiled(network, options_of(network, core)).files.items():
+def _written(bundle: str, core: str, folder: Path) -> Path:
+    for file, content in compiled(network_of(bundle), options_of(bundle, core)).files.items():
         (folder / file).write_bytes(content)
     return folder
 
@@ -54,16 +57,15 @@ def _stored() -> list[Finding]:
     ]
 
 
-@pytest.mark.parametrize("network", NETWORKS)
-@pytest.mark.parametrize("core", CORES)
-def test_no_finding_is_undocumented(network: str, core: str, tmp_path: Path, kept: Path) -> None:
-    folder = _written(network, core, tmp_path)
+@pytest.mark.parametrize(("bundle", "core"), BUNDLES)
+def test_no_finding_is_undocumented(bundle: str, core: str, tmp_path: Path, kept: Path) -> None:
+    folder = _written(bundle, core, tmp_path)
     assert in_bundle(folder, core, listed=True, kept=_kept(kept, core)) == set()
 
 
 def test_what_is_not_on_the_list_is_found(tmp_path: Path, kept: Path) -> None:
-    network, core = next(iter(NETWORKS)), CORES[0]
-    folder = _written(network, core, tmp_path)
+    bundle, core = BUNDLES[0]
+    folder = _written(bundle, core, tmp_path)
     listing = folder / DEVIATIONS
     lines = listing.read_text("utf-8").splitlines(keepends=True)
     some = re.compile(r"misra-c2012-(15\.5:ds_cnn_kws|11\.5:lt_softmax)\.c")
@@ -92,9 +94,9 @@ def test_a_line_without_a_reason_is_told() -> None:
     assert len(unused([])) == len(idioms("runtime"))
 
 
-@pytest.mark.parametrize("network", NETWORKS)
-def test_each_entry_names_a_line_of_the_bundle(network: str) -> None:
-    files = compiled(network, options_of(network, CORES[0])).files
+@pytest.mark.parametrize(("bundle", "core"), BUNDLES)
+def test_each_entry_names_a_line_of_the_bundle(bundle: str, core: str) -> None:
+    files = compiled(network_of(bundle), options_of(bundle, core)).files
     *sections, last = files[DEVIATIONS].decode().split("\n\n")
     reasons = {f"{i.id.removeprefix('misra-c2012-')}: {i.reason}" for i in _all_idioms()}
     for section in (*sections[1:], last):
@@ -120,6 +122,57 @@ def test_only_lines_of_files_that_are_there_are_listed() -> None:
     entries = [line for line in text.splitlines() if not line.startswith("#") and line]
     assert entries
     assert {entry.split(":")[1] for entry in entries} == {kernel}
+
+
+def _listed(texts: dict[str, str]) -> set[str]:
+    lines = deviations(texts, compiled("figure1").options.target).splitlines()
+    return {line for line in lines if not line.startswith("#") and line}
+
+
+@pytest.mark.parametrize(
+    ("core", "configuration"),
+    [
+        ("any", "portable"),
+        ("cortex-m0", "cortex-m0"),
+        ("cortex-m3", "cortex-m3"),
+        ("cortex-m33", "dsp"),
+        ("cortex-m55", "helium"),
+        ("rv32imc", "rv32"),
+    ],
+)
+def test_code_is_checked_as_for_its_core(core: str, configuration: str) -> None:
+    assert checked_as(find_target(core)) == CONFIGURATIONS[configuration]
+
+
+def test_a_macro_that_nothing_uses_below_is_listed() -> None:
+    header = "#define N_OLD 1\n#define N_USED 2\n#define N_HERE 3\n#define N_ALL (N_HERE)\n"
+    code = "static const int8_t n_weights[] = {\n    1, -2,\n};\nint x = N_USED + N_OLDER;\n"
+    lines = {f"misra-c2012-2.5:n.h:{line}" for line in (1, 4)}
+    assert _listed({"n.h": header, "n.c": code}) == lines
+
+
+@pytest.mark.parametrize(("weights", "listed"), [("", {2}), ("int x[2] N_WEIGHTS_PLACED;", set())])
+def test_a_place_of_weights_that_are_not_there_is_listed(weights: str, listed: set[int]) -> None:
+    some = "#ifdef N_WEIGHTS_SECTION\n#define N_WEIGHTS_PLACED section(N_WEIGHTS_SECTION)\n"
+    code = f"{some}#else\n#define N_WEIGHTS_PLACED\n#endif\n{weights}\n"
+    assert _listed({"n.c": code}) == {f"misra-c2012-2.5:n.c:{line}" for line in listed}
+
+
+def test_a_table_that_one_function_has_is_listed() -> None:
+    tables = [
+        "static const lt_program n_program = {",
+        "    1,",
+        "};",
+        "static const struct lt_hops n_hops = {&n_program, 2};",
+        "static const uint32_t n_costs[] = {",
+        "    1, 2,",
+        "};",
+        "static const lt_sliced n_sliced = {&n_program, n_costs, NULL};",
+    ]
+    first = ["int n_a(void)", "{", "    return f(&n_program, n_costs, n_costs);", "}"]
+    second = ["int n_b(void)", "{", "    return g(&n_hops, n_costs);", "}"]
+    listed = _listed({"n.c": "\n".join([*tables, *first, *second])})
+    assert listed == {f"misra-c2012-8.9:n.c:{line}" for line in (1, 4)}
 
 
 def test_networks_that_share_an_arena_share_a_list() -> None:

@@ -12,6 +12,7 @@ import hashlib
 import re
 import tomllib
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -31,21 +32,33 @@ _DSP: Final = (*_ARM, "-D__thumb2__", "-D__ARM_FEATURE_UNALIGNED", "-D__ARM_FEAT
 CONFIGURATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "portable": _GCC,
     "cortex-m0": _ARM,
+    "cortex-m3": (*_ARM, "-D__thumb2__"),
+    "rv32": (*_GCC, "-D__riscv"),
     "dsp": _DSP,
     "helium": (*_DSP, "-D__ARM_FEATURE_MVE=3"),
 }
-"""What GCC defines for the cores whose code differs, as cppcheck is to be told."""
+"""What GCC defines for the cores whose code differs, as cppcheck is to be told: for kinds of kernels,
+and for those cores without the DSP extension whose names begin so."""
 CHECK: Final = "cppcheck --addon=misra --enable=style --std=c99 --platform=arm32-wchar_t2"
 
 
 @dataclass(frozen=True, slots=True)
 class Idiom:
     """Lines that deviate from one rule, cppcheck's `id`, for one `reason`: those that `line` matches. Of
-    the runtime, those that cppcheck also finds; of a program's own file, all that begin a match."""
+    the runtime, those that cppcheck also finds; of a program's own file, all that begin a match, if what
+    the pattern's group `name` matches is used as `used` says: `NOT_AGAIN`, `IN_ONE_FUNCTION`, or None,
+    which says nothing. A match without a name counts."""
 
     id: str
     line: re.Pattern[str]
     reason: str
+    used: str | None = None
+
+
+NOT_AGAIN: Final = "not again"
+"""Nowhere below, nor in the C of a header."""
+IN_ONE_FUNCTION: Final = "in one function"
+"""By one function of the file, however often; tables that point to it don't count."""
 
 
 @cache
@@ -53,7 +66,12 @@ def idioms(of: str) -> tuple[Idiom, ...]:
     """Those of the "runtime" or of the "program", in the order in which they are asked."""
     read = tomllib.loads(_REASONS.read_text("utf-8"))
     return tuple(
-        Idiom(entry["id"], re.compile(entry["line"], re.MULTILINE), entry["reason"])
+        Idiom(
+            entry["id"],
+            re.compile(entry["line"], re.MULTILINE),
+            entry["reason"],
+            entry.get("used"),
+        )
         for entry in read[of]
     )
 
@@ -102,10 +120,12 @@ def deviations(texts: Mapping[str, str], target: Target) -> str:
 
 
 def checked_as(target: Target) -> tuple[str, ...]:
-    """What cppcheck is told to look at the code for `target`; for any core, its portable C."""
+    """What cppcheck is told to look at the code for `target`; for any core, and for one whose macros are
+    not known, its portable C."""
     if PORTABLE not in target.variants:
         return CONFIGURATIONS[target.variants[-1]]
-    return CONFIGURATIONS.get(target.core, CONFIGURATIONS["portable"])
+    known = (name for name in CONFIGURATIONS if target.core.startswith(name))
+    return CONFIGURATIONS[next(known, "portable")]
 
 
 def _head(target: Target) -> str:
@@ -139,12 +159,71 @@ def _of_runtime(texts: Mapping[str, str]) -> Iterator[tuple[Idiom, str, int]]:
 
 def _of_program(texts: Mapping[str, str]) -> Iterator[tuple[Idiom, str, int]]:
     """Lines of files that aren't the runtime's. Idioms of a header look ahead into the program's C."""
-    for file, text in texts.items():
-        if file in kernel_files() or not file.endswith((".c", ".h")):
-            continue
-        ahead = texts.get(f"{file.removesuffix('.h')}.c", "") if file.endswith(".h") else ""
-        starts = [match.start() for match in re.finditer("^", text, re.MULTILINE)]
+    own = {
+        file: _Written.of(text)
+        for file, text in texts.items()
+        if file not in kernel_files() and file.endswith((".c", ".h"))
+    }
+    for file, written in own.items():
+        ahead = own.get(f"{file.removesuffix('.h')}.c") if file.endswith(".h") else None
+        text = written.text + ("" if ahead is None else ahead.text)
+        uses = _Uses.of(text)
         for idiom in idioms("program"):
-            for match in idiom.line.finditer(text + ahead):
-                if match.start() < len(text):
-                    yield idiom, file, bisect_right(starts, match.start())
+            for match in idiom.line.finditer(text):
+                if match.start() >= len(written.text):
+                    break
+                if uses.are_as(idiom, match):
+                    yield idiom, file, written.line_at(match.start())
+
+
+_NUMBERS: Final = re.compile(r" {4}-?[0-9][-+.0-9ef, ]*")
+_NAME: Final = re.compile(r"(?<!#define )\b[A-Za-z_]\w*")
+_BODY: Final = re.compile(r"^\{\n(.*?)^\}$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A file without its lines of numbers: a program's weights are megabytes, and none deviates."""
+
+    text: str
+    starts: list[int]
+    """Where each line starts."""
+    numbers: list[int]
+    """Each line's number in the file, from 1."""
+
+    @classmethod
+    def of(cls, text: str) -> _Written:
+        kept, starts, numbers, at = [], [], [], 0
+        for number, line in enumerate(text.split("\n"), 1):
+            if not _NUMBERS.fullmatch(line):
+                kept.append(f"{line}\n")
+                starts.append(at)
+                numbers.append(number)
+                at += len(line) + 1
+        return cls("".join(kept), starts, numbers)
+
+    def line_at(self, place: int) -> int:
+        """The number, in the file, of the line with this place of the text."""
+        return self.numbers[bisect_right(self.starts, place) - 1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Uses:
+    """Of each name in a text, where it is used last, and how many functions have it."""
+
+    last: Mapping[str, int]
+    functions: Mapping[str, int]
+
+    @classmethod
+    def of(cls, text: str) -> _Uses:
+        last = {match[0]: match.start() for match in _NAME.finditer(text)}
+        bodies = (set(_NAME.findall(body)) for body in _BODY.findall(text))
+        return cls(last, Counter(name for names in bodies for name in names))
+
+    def are_as(self, idiom: Idiom, match: re.Match[str]) -> bool:
+        """Whether the name in a match of the idiom is used as the idiom says."""
+        if idiom.used is None or match["name"] is None:
+            return True
+        if idiom.used == NOT_AGAIN:
+            return self.last.get(match["name"], 0) <= match.start()
+        return self.functions.get(match["name"]) == 1
