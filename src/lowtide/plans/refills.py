@@ -40,7 +40,7 @@ class FlashModel:
         of -1, which reads nothing; each takes as many `passes` as it does at full width, if nothing else
         is said."""
         reads = order >= 0
-        order = order[reads]
+        order = order[reads].astype(np.intp)  # as bincount wants it where indices have 32 bits
         each = self.passes[order] if passes is None else passes[reads]
         count = np.bincount(order, minlength=len(self.sizes))
         begins = np.flatnonzero(np.diff(order, prepend=-2))
