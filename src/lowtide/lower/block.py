@@ -8,6 +8,7 @@ scratch memory.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -39,6 +40,9 @@ from lowtide.lower.nodes import Lowered, Node, Params, Port, Reads, Value
 
 MOST_ROWS = 8
 """LT_BLOCK_ROWS in lt_block.h: the tallest kernel."""
+
+_LARGEST = 32
+"""The most pixels of a row that a block makes at a time in any form: more save next to nothing."""
 
 _FEWEST = {THREE: 3, PLANES: 4}
 """Pixels at a time from which on a depthwise convolution by columns, or by planes, is the quicker."""
@@ -100,12 +104,21 @@ class _Form:
             fresh = op.window.rows.kernel - op.kept
             window = min(reach, graph.tensors[op.inputs[0]].shape[2])
             needs += -(-fresh * window * channels // 4) * 4
-        if op.project is not None:
+        if op.project is not None and not self.in_place(graph, op, columns):
             needs += -(-piece * channels // 4) * 4
         for part, many in ((self.expand, reach), (self.project, piece)):
             if part is not None:
                 kernels = max(kernels, part.scratch if many > 1 else part.leaner.scratch)
         return needs + kernels
+
+    def in_place(self, graph: Graph, op: BlockOp, columns: int) -> bool:
+        """Whether what lies between the depthwise convolution and the pointwise one after it lies where
+        that one's output goes: it must fit, and be read by pairs of pixels, before they are written."""
+        project = self.project
+        if project is None or project.kernel != FOUR_BY_TWO or not project.scratch:
+            return False
+        within, out = (graph.tensors[graph.ops[n].outputs[0]].shape[3] for n in _ends(op))
+        return within <= out and pieces(columns, self.most) % 2 == 0
 
     def price(self, op: BlockOp, columns: int) -> float:
         """Instructions for a pixel, very nearly."""
@@ -113,6 +126,12 @@ class _Form:
         cost = roughly(self.core.kernel, _core(self), again, piece)
         cost += roughly_pointwise(_pointwise(self.expand), piece * axis.stride) * (again - op.kept)
         return (cost + roughly_pointwise(_pointwise(self.project), piece)) / piece
+
+
+def _ends(op: BlockOp) -> tuple[int, int]:
+    """The depthwise convolution and the pointwise one after it."""
+    assert op.project is not None
+    return op.depthwise, op.project
 
 
 def _core(form: _Form) -> Core:
@@ -128,16 +147,17 @@ def _pointwise(part: Node | None) -> Pointwise | None:
 
 
 def _forms(graph: Graph, op: BlockOp, columns: int, parts: _Parts) -> tuple[_Form, ...]:
-    """The forms worth having: the normal one first, then those that are dearer and need less scratch."""
-    found = [_normal(parts, columns)]
-    least = found[0].scratch(graph, op, columns)
-    forms = _all_forms(parts, columns)
-    others = [(f.price(op, columns), f.scratch(graph, op, columns), f) for f in forms]
-    for _, scratch, form in sorted(others, key=lambda each: each[:2]):
+    """The forms worth having: the normal one first, then others, each of which is dearer than those
+    before it and needs less scratch."""
+    normal, found = _normal(parts, columns), []
+    least = math.inf
+    forms = (normal, *_all_forms(parts, columns))
+    priced = [(f.price(op, columns), f.scratch(graph, op, columns), f) for f in forms]
+    for _, scratch, form in sorted(priced, key=lambda each: each[:2]):
         if scratch < least:
             least = scratch
             found.append(form)
-    return tuple(found)
+    return (normal, *(form for form in found if form != normal))
 
 
 def _normal(parts: _Parts, columns: int) -> _Form:
@@ -158,7 +178,7 @@ def _all_forms(parts: _Parts, columns: int) -> Iterator[_Form]:
     if parts.kind is _PORTABLE:
         yield _Form(1, expands[-1], parts.cores[-1], projects[-1])
         return
-    for most in {pieces(columns, most): most for most in range(1, MOST_PIXELS + 1)}:
+    for most in {pieces(columns, most): most for most in range(1, _LARGEST + 1)}:
         for expand, core, project in product(expands, _cores(parts, most), projects):
             yield _Form(most, expand, core, project)
 
@@ -285,6 +305,8 @@ def _params(context: Context, op: BlockOp, form: _Form, kind: _Kind) -> Params:
     }
     if MULT1_PLAIN in kind.cores:
         fields["lean"] = int(form.core.kernel == MULT1_PLAIN)
+    if kind.pointwise == FOUR_BY_TWO:
+        fields["in_place"] = int(form.in_place(context.graph, op, columns))
     return Params(f"lt_block{kind.name}_s8", tuple(fields.items()))
 
 

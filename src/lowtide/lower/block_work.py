@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from lowtide.ir.window import Axis
 from lowtide.lower.counts import Features, padded_taps
+from lowtide.lower.families import depthwise_3x3
 from lowtide.lower.families.conv_4x2 import Conv4x2
 from lowtide.lower.families.conv_packed import ConvPacked
 from lowtide.lower.families.conv_vector import ConvVector
@@ -155,9 +156,9 @@ def _called(found: dict[str, float], of: Pointwise, calls: int, columns: int) ->
 _KERNELS = {ConvPacked: PACKED, Conv4x2: FOUR_BY_TWO, ConvVector: VECTOR}
 
 
-_EACH_TAP = {THREE: 12.5, MULT1: 12, MULT1_PLAIN: 24, PLANES: 1.5, LANES: 5}
-_EACH_PIXEL = {THREE: 8, MULT1: 70, MULT1_PLAIN: 200, PLANES: 24, LANES: 24}
-_EACH_GROUP = {THREE: (110, 17), PLANES: (70, 3)}  # and its columns
+_EACH_TAP = {MULT1: 12, MULT1_PLAIN: 24, PLANES: 1.5, LANES: 5}
+_EACH_PIXEL = {MULT1: 75, MULT1_PLAIN: 215, PLANES: 24, LANES: 24}
+_EACH_GROUP = {PLANES: (70, 3)}  # and its columns
 _EACH_PIECE, _EACH_CALL = 400.0, 100
 _EACH_PAIR, _EACH_QUAD = 60, 12
 _PAIR, _SINGLE = (73, 25), (43, 17)  # of four channels, and of their fours of products
@@ -170,6 +171,8 @@ def roughly(kernel: str, core: Core, kernel_h: int, piece: int) -> float:
     """Instructions of a block for a piece of so many pixels, without its pointwise convolutions."""
     axis, groups = core.axis, core.of.in_c / 4
     made = piece + piece % 2 if kernel == LANES else piece
+    if kernel == THREE:
+        return groups * depthwise_3x3.of_four(axis.stride, piece) + _EACH_PIECE
     each = _EACH_TAP[kernel] * axis.kernel * kernel_h + _EACH_PIXEL[kernel]
     cost = made * groups * each + _EACH_PIECE
     if kernel in _EACH_GROUP:

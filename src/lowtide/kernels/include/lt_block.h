@@ -24,7 +24,8 @@
  *   kept rows, of as many pixels of the depthwise convolution's input as are read, at most in_w: row y
  *   of it is in number y % kept. Their contents last from step to step.
  * step->scratch: F * V pixels of the depthwise convolution's input, P pixels of its output (if there is
- *   a `project`), each rounded up to 4 bytes, then what the kernels need; aligned to 4.
+ *   a `project` and it is not in place), each rounded up to 4 bytes, then what the kernels need; aligned
+ *   to 4.
  */
 typedef struct {
     const lt_conv_packed_s8 *expand;
@@ -43,13 +44,15 @@ void lt_block_s8_row(const void *params, const lt_step *step);
 /* The same without `expand`, which is null: a depthwise convolution and the pointwise one after it.
  *
  * step->in: kernel_h rows, null where they are padding. step->out[0]: a row of pieces * piece pixels.
- * step->scratch: P pixels of the depthwise convolution's output, rounded up to 4 bytes, then what the
- *   kernels need; aligned to 4. No rows are kept.
+ * step->scratch: P pixels of the depthwise convolution's output, rounded up to 4 bytes, unless `project`
+ *   is in place, then what the kernels need; aligned to 4. No rows are kept.
  */
 void lt_separable_s8_row(const void *params, const lt_step *step);
 
 /* Blocks of any kernels: what the functions above do with those that `params`, of whatever type, are for.
- * Pointwise kernels make so many columns; the depthwise one makes `piece` of them, of rows of in_w pixels. */
+ * Pointwise kernels make so many columns; the depthwise one makes `piece` of them, of rows of in_w pixels.
+ * With `in_place`, `project` may write over what it has read: what it reads lies at the end of what it
+ * makes, and channels <= out_c. */
 typedef struct {
     const void *params;
     void (*expand)(const void *params, int32_t from, int32_t columns, const lt_step *step);
@@ -58,6 +61,7 @@ typedef struct {
     int32_t in_h, in_w, pieces, piece, kept, ahead, pad_top, pad_left, stride_h; /* as above */
     int32_t stride_w, kernel_h, kernel_w, channels; /* of the depthwise convolution */
     int32_t in_c, out_c;                            /* of the block */
+    int32_t in_place;
 } lt_block;
 
 /* The second line of its fields, for the params of any kernels. */

@@ -2,6 +2,7 @@
 /* lt_block_4x2.h: blocks as in lt_block.h, for cores with Arm's DSP extension.
  *
  * Pointwise convolutions by fours of channels, and the depthwise one by columns, or as in lt_block.h.
+ * A pointwise convolution of two pixels reads all of them before it writes one.
  */
 #ifndef LT_BLOCK_4X2_H
 #define LT_BLOCK_4X2_H
@@ -24,6 +25,7 @@ typedef struct {
     int16_t pad_top, pad_left;
     uint8_t stride_h;
     uint8_t lean; /* the depthwise convolution runs in its plain form */
+    uint8_t in_place; /* see lt_block.h: `project` is not lean, P even, and its in_c <= out_c */
 } lt_block_4x2_s8;
 
 void lt_block_4x2_s8_row(const void *params, const lt_step *step);

@@ -15,6 +15,12 @@ static int8_t *past(int8_t *at, int32_t bytes)
     return at + ((bytes + 3) & ~3);
 }
 
+/* Where what the depthwise convolution makes of a piece lies, whose output goes to `out`. */
+static void *read_by_project(const lt_block *b, int8_t *out, void *between)
+{
+    return (b->in_place != 0) ? (out + b->piece * (b->out_c - b->channels)) : between;
+}
+
 static int32_t inside(const lt_block *b, int32_t column)
 {
     return (column < 0) ? 0 : smaller(column, b->in_w);
@@ -29,7 +35,7 @@ LT_SHARED void lt_block_run(const lt_block *b, const lt_step *step)
     int32_t room = smaller(width, b->in_w) * size;
     int8_t *windows = step->scratch;
     int8_t *between = past(windows, fresh * room);
-    void *scratch = (b->project != NULL) ? past(between, b->piece * size) : between;
+    void *scratch = ((b->project != NULL) && (b->in_place == 0)) ? past(between, b->piece * size) : between;
     int8_t *out = step->out[0];
     void *made = between;
     lt_step inner = {rows, &made, scratch, 0};
@@ -68,13 +74,13 @@ LT_SHARED void lt_block_run(const lt_block *b, const lt_step *step)
             }
         }
         if (out != NULL) {
-            made = (b->project != NULL) ? between : out;
+            made = (b->project != NULL) ? read_by_project(b, out, between) : out;
             b->depthwise(b->params, low - first, high - low, &inner);
 #ifdef LT_TRACE
             lt_trace_inner(1, (step->row - b->ahead) * b->pieces + x, made, b->piece * size);
 #endif
             if (b->project != NULL) {
-                const void *pixels = between;
+                const void *pixels = made;
                 void *to = out;
                 lt_step last = {&pixels, &to, scratch, 0};
                 b->project(b->params, b->piece, &last);
@@ -96,9 +102,11 @@ LT_SHARED void lt_separable_run(const lt_block *b, const lt_step *step)
 {
     void *between = step->scratch, *to = step->out[0];
     const void *pixels = between;
-    void *scratch = past(step->scratch, b->piece * b->channels);
+    void *scratch = (b->in_place != 0) ? between : past(between, b->piece * b->channels);
     lt_step first = {step->in, &between, scratch, 0}, last = {&pixels, &to, scratch, 0};
     for (int32_t x = 0; x < b->pieces; x++) {
+        between = read_by_project(b, to, between);
+        pixels = between;
         b->depthwise(b->params, b->pad_left - (x * b->piece * b->stride_w), b->in_w, &first);
 #ifdef LT_TRACE
         lt_trace_inner(1, step->row * b->pieces + x, between, b->piece * b->channels);
@@ -141,7 +149,8 @@ static lt_block block_of(const lt_block_s8 *p)
                    core->kernel_w,
                    core->channels,
                    (p->expand != NULL) ? p->expand->in_c : core->channels,
-                   (p->project != NULL) ? p->project->out_c : core->channels};
+                   (p->project != NULL) ? p->project->out_c : core->channels,
+                  0};
     return of;
 }
 

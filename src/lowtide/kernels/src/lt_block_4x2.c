@@ -47,7 +47,8 @@ static lt_block block_of(const lt_block_4x2_s8 *p)
                    (core != NULL) ? core->kernel_w : p->columns->kernel_w,
                    channels,
                    (p->expand != NULL) ? p->expand->in_c : channels,
-                   (p->project != NULL) ? p->project->out_c : channels};
+                   (p->project != NULL) ? p->project->out_c : channels,
+                   p->in_place};
     return of;
 }
 

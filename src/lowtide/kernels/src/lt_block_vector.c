@@ -48,7 +48,8 @@ static lt_block block_of(const lt_block_vector_s8 *p)
                    (core != NULL) ? core->kernel_w : p->planes->kernel_w,
                    channels,
                    (p->expand != NULL) ? p->expand->in_c : channels,
-                   (p->project != NULL) ? p->project->out_c : channels};
+                   (p->project != NULL) ? p->project->out_c : channels,
+                   0};
     return of;
 }
 

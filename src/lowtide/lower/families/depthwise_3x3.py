@@ -70,8 +70,8 @@ class Depthwise3x3(Windowed):
         sizes = [min(self.piece, columns - at) for at in range(0, columns, self.piece)]
         return {
             # Instructions of lt_3x3_make_1 or lt_3x3_make_2.
-            "assembly": groups * 27 * pieces
-            + 17 * (groups * read - each)
+            "assembly": groups * _ONCE * pieces
+            + _UNPACKED * (groups * read - each)
             + groups * sum(map(_made_1 if stride == 1 else _made_2, sizes)),
             "pieces": of.steps * pieces,
             "alone": groups * pieces if each or of.out_c % 4 else 0,
@@ -79,6 +79,16 @@ class Depthwise3x3(Windowed):
             "put": of.steps * columns * of.out_c if of.out_c < 4 else 0,
             "clamped": columns * self.clamped,
         }
+
+
+_ONCE, _UNPACKED = 27, 17
+"""Instructions for four channels, and for a column of them that is unpacked."""
+
+
+def of_four(stride: int, n: int) -> float:
+    """Instructions for n windows of four channels that are made at once, none of them in padding."""
+    made = _made_1(n) if stride == 1 else _made_2(n)
+    return _ONCE + _UNPACKED * ((n - 1) * stride + 3) + made
 
 
 def _made_1(n: int) -> float:
