@@ -9,6 +9,7 @@ scratch memory.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -41,8 +42,9 @@ from lowtide.lower.nodes import Lowered, Node, Params, Port, Reads, Value
 MOST_ROWS = 8
 """LT_BLOCK_ROWS in lt_block.h: the tallest kernel."""
 
-_LARGEST = 32
-"""The most pixels of a row that a block makes at a time in any form: more save next to nothing."""
+_MOST = (*range(1, MOST_PIXELS + 1), 10, 12, 16, 24, 32)
+"""How many pixels of a row forms of a block make at a time, at most: more than the last save next to
+nothing."""
 
 _FEWEST = {THREE: 3, PLANES: 4}
 """Pixels at a time from which on a depthwise convolution by columns, or by planes, is the quicker."""
@@ -90,7 +92,7 @@ class _Form:
         """Bytes of scratch memory to make `columns` columns. First the windows of the rows it computes,
         then the pixels between the depthwise convolution and the pointwise one after it, then what the
         kernels need."""
-        piece = pieces(columns, self.most)
+        piece = pieces(columns, self.most)[0]
         channels = graph.tensors[graph.ops[op.depthwise].outputs[0]].shape[3]
         reach = len(op.window.columns.touched(range(piece)))
         kernels = self.core.scratch
@@ -104,28 +106,31 @@ class _Form:
             fresh = op.window.rows.kernel - op.kept
             window = min(reach, graph.tensors[op.inputs[0]].shape[2])
             needs += -(-fresh * window * channels // 4) * 4
-        if op.project is not None and not self.in_place(graph, op, columns):
+        if op.project is not None and not self.in_place(graph, op):
             needs += -(-piece * channels // 4) * 4
         for part, many in ((self.expand, reach), (self.project, piece)):
             if part is not None:
                 kernels = max(kernels, part.scratch if many > 1 else part.leaner.scratch)
         return needs + kernels
 
-    def in_place(self, graph: Graph, op: BlockOp, columns: int) -> bool:
-        """Whether what lies between the depthwise convolution and the pointwise one after it lies where
-        that one's output goes: it must fit, and be read by pairs of pixels, before they are written."""
+    def in_place(self, graph: Graph, op: BlockOp) -> bool:
+        """Whether what the pointwise convolution reads lies where its output goes: it must fit, and
+        pixels must be copied to scratch memory before they are written."""
         project = self.project
         if project is None or project.kernel != FOUR_BY_TWO or not project.scratch:
             return False
         within, out = (graph.tensors[graph.ops[n].outputs[0]].shape[3] for n in _ends(op))
-        return within <= out and pieces(columns, self.most) % 2 == 0
+        return within <= out
 
     def price(self, op: BlockOp, columns: int) -> float:
         """Instructions for a pixel, very nearly."""
-        axis, piece, again = op.window.columns, pieces(columns, self.most), op.window.rows.kernel
-        cost = roughly(self.core.kernel, _core(self), again, piece)
-        cost += roughly_pointwise(_pointwise(self.expand), piece * axis.stride) * (again - op.kept)
-        return (cost + roughly_pointwise(_pointwise(self.project), piece)) / piece
+        again, cost = op.window.rows.kernel, 0.0
+        for piece, times in Counter(pieces(columns, self.most)).items():
+            each = roughly(self.core.kernel, _core(self), again, piece)
+            read = piece * op.window.columns.stride
+            each += roughly_pointwise(_pointwise(self.expand), read) * (again - op.kept)
+            cost += times * (each + roughly_pointwise(_pointwise(self.project), piece))
+        return cost / columns
 
 
 def _ends(op: BlockOp) -> tuple[int, int]:
@@ -161,7 +166,7 @@ def _forms(graph: Graph, op: BlockOp, columns: int, parts: _Parts) -> tuple[_For
 
 
 def _normal(parts: _Parts, columns: int) -> _Form:
-    cores = _cores(parts, pieces(columns))
+    cores = _cores(parts, pieces(columns)[0])
     expand, project = (part[0] if part else None for part in (parts.expand, parts.project))
     return _Form(MOST_PIXELS, expand, cores[0], project)
 
@@ -178,8 +183,8 @@ def _all_forms(parts: _Parts, columns: int) -> Iterator[_Form]:
     if parts.kind is _PORTABLE:
         yield _Form(1, expands[-1], parts.cores[-1], projects[-1])
         return
-    for most in {pieces(columns, most): most for most in range(1, _LARGEST + 1)}:
-        for expand, core, project in product(expands, _cores(parts, most), projects):
+    for sizes, most in {pieces(columns, most): most for most in _MOST}.items():
+        for expand, core, project in product(expands, _cores(parts, sizes[0]), projects):
             yield _Form(most, expand, core, project)
 
 
@@ -191,10 +196,8 @@ def lower(context: Context, op: BlockOp, ways: Sequence[Callable[[int], Lowered]
     graph = context.graph
     chosen = _forms(graph, op, columns, parts)
     node, *forms = (_node(context, op, form, parts.kind) for form in chosen)
-    by_piece = {pieces(n): n for n in range(1, columns + 1)}
-    of_piece = {p: _normal(parts, n).scratch(graph, op, n) for p, n in by_piece.items()}
-    narrow = (of_piece[pieces(n)] for n in range(1, columns + 1))
-    node = replace(node, forms=tuple(forms), narrow_scratch=(0, *narrow))
+    needs = (_normal(parts, n).scratch(graph, op, n) for n in range(1, columns + 1))
+    node = replace(node, forms=tuple(forms), narrow_scratch=(0, *needs))
     return Lowered((node,), columns=(Reads(op.inputs[0], op.window.columns),))
 
 
@@ -280,7 +283,7 @@ def _ahead(op: BlockOp) -> int:
 
 def _params(context: Context, op: BlockOp, form: _Form, kind: _Kind) -> Params:
     source, columns = context.input(0), context.output().shape[2]
-    piece = pieces(columns, form.most)
+    piece = pieces(columns, form.most)[0]
     parts = {
         name: None if part is None else _with(part.params, out_w=piece)
         for name, part in (("expand", form.expand), ("project", form.project))
@@ -295,7 +298,7 @@ def _params(context: Context, op: BlockOp, form: _Form, kind: _Kind) -> Params:
         "project": parts["project"],
         "in_h": source.shape[1],
         "in_w": source.shape[2],
-        "pieces": columns // piece,
+        "out_w": columns,
         "piece": piece,
         "kept": op.kept,
         "ahead": _ahead(op),
@@ -306,7 +309,7 @@ def _params(context: Context, op: BlockOp, form: _Form, kind: _Kind) -> Params:
     if MULT1_PLAIN in kind.cores:
         fields["lean"] = int(form.core.kernel == MULT1_PLAIN)
     if kind.pointwise == FOUR_BY_TWO:
-        fields["in_place"] = int(form.in_place(context.graph, op, columns))
+        fields["in_place"] = int(form.in_place(context.graph, op))
     return Params(f"lt_block{kind.name}_s8", tuple(fields.items()))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lowtide.ir.window import Axis
@@ -29,9 +30,15 @@ MOST_PIXELS = 8
 """The most pixels of a row that a block makes at a time."""
 
 
-def pieces(width: int, most: int = MOST_PIXELS) -> int:
-    """How many of `width` pixels a block makes at a time, at most `most`: the most that divide it."""
-    return next(n for n in range(most, 0, -1) if width % n == 0)
+def pieces(width: int, most: int = MOST_PIXELS) -> tuple[int, ...]:
+    """How many of `width` pixels a block makes at a time, at most `most`: as few times as it can, and an
+    even number each time but the last if it can, as kernels make two pixels at a time."""
+    if not width:
+        return ()
+    each = -(-width // -(-width // most))
+    each += each % 2 if 1 < each < min(most, width) else 0
+    rest = width % each
+    return (each,) * (width // each) + ((rest,) if rest else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,42 +66,45 @@ class BlockWork:
     @property
     def passes(self) -> int:
         """How often a step goes over its weights: as often as its pointwise convolutions do."""
-        piece = pieces(self.columns, self.most)
-        each = [sum(of.split(piece)) for of in (self.expand, self.project) if of is not None]
-        return self.columns // piece * max(each, default=1)
+        each = (of for of in (self.expand, self.project) if of is not None)
+        sizes = pieces(self.columns, self.most)
+        return max((sum(sum(of.split(n)) for n in sizes) for of in each), default=len(sizes))
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns. Columns of padding are counted if those are all that
         the block makes; else there are none."""
         del padded
-        piece = pieces(max(1, columns), self.most)
-        count = columns // piece
-        calls = self.made * count
-        cuts = self._pieces(columns, piece)
-        found: dict[str, float] = {"piece": calls}
-        core = self.depthwise
+        sizes = pieces(columns, self.most)
+        cuts = self._cut(columns, sizes)
+        found: dict[str, float] = {"piece": self.made * len(sizes)}
+        core, made = self.depthwise, Counter(sizes)
         if isinstance(core, Depthwise3x3):
-            of = replace(core.of, steps=calls, in_w=1 << 16)  # it reads all columns of a piece
-            _add(found, THREE, calls, Depthwise3x3(of, piece).features(piece, 0))
+            for n, times in made.items():
+                # It reads all columns of a piece.
+                of = replace(core.of, steps=self.made * times, in_w=1 << 16)
+                _add(found, THREE, self.made * times, Depthwise3x3(of, n).features(n, 0))
         elif not isinstance(core, DepthwiseMult1):
-            for (before, read), many in Counter((cut.before, cut.read) for cut in cuts).items():
-                kernel, each_part = self._vector(core, many, piece, read, before)
+            alike = Counter((cut.made, cut.before, cut.read) for cut in cuts)
+            for (n, before, read), many in alike.items():
+                kernel, each_part = self._vector(core, many, n, read, before)
                 _add(found, kernel, self.made * many, each_part)
         else:
             padded = sum(cut.padded for cut in cuts)
             of = replace(core.of, steps=self.made)
             each = dict(DepthwiseMult1(of).features(columns, padded))
-            each["window"] *= count  # each call lists the taps of its first window
-            _add(found, MULT1_PLAIN if self.plain else MULT1, calls, each)
+            each["window"] *= len(sizes)  # each call lists the taps of its first window
+            kernel = MULT1_PLAIN if self.plain else MULT1
+            _add(found, kernel, self.made * len(sizes), each)
         if self.project is not None:
-            _called(found, self.project, calls, piece)
+            for n, times in made.items():
+                _called(found, self.project, self.made * times, n)
         if self.expand is not None:
             for part, times in Counter(cut.expanded for cut in cuts if cut.expanded).items():
                 _called(found, self.expand, self.expanded_rows * times, part)
             moved = sum(cut.moved for cut in cuts)
             if self.keeps:
                 moved += sum(cut.expanded for cut in cuts)
-            found["fresh"] = self.expanded_rows * count
+            found["fresh"] = self.expanded_rows * len(sizes)
             found["copied"] = self.expanded_rows * moved * core.of.in_c
         return found
 
@@ -117,28 +127,30 @@ class BlockWork:
         at_once = min(piece, most_pixels(axis, of.kernel_h))
         return PLANES, DepthwisePlanes(of, at_once).features(piece, 0)
 
-    def _pieces(self, columns: int, piece: int) -> list[_Piece]:
-        """The pieces of a row."""
+    def _cut(self, columns: int, sizes: Sequence[int]) -> list[_Piece]:
+        """The pieces of a row, which are of these sizes."""
         axis, width, left = self.axis, self.in_w, self.axis.before
         if columns != self.columns:
             width, left = (columns - 1) * axis.stride + axis.kernel, 0
         found: list[_Piece] = []
-        old = 0
-        for first in range(-left, columns * axis.stride - left, piece * axis.stride):
+        old, at = 0, 0
+        for n in sizes:
+            first = at * axis.stride - left
             low = min(width, max(0, first))
-            high = min(width, max(0, first + (piece - 1) * axis.stride + axis.kernel))
-            padded = padded_taps(piece, first, width, axis)
-            found.append(_Piece(high - old, old - low, padded, low - first, high - low))
-            old = high
+            high = min(width, max(0, first + (n - 1) * axis.stride + axis.kernel))
+            padded = padded_taps(n, first, width, axis)
+            found.append(_Piece(n, high - old, old - low, padded, low - first, high - low))
+            old, at = high, at + n
         return found
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Columns that a piece expands, those that it moves from the last one, and those that its windows
+    """Columns that a piece makes, those that it expands, those that it moves from the last one, and those that its windows
     have in the padding, each as often as it is in a window. These begin `before` columns before the
     `read` ones that they have."""
 
+    made: int
     expanded: int
     moved: int
     padded: int

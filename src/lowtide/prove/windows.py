@@ -236,13 +236,13 @@ def block(call: Call) -> Judged:
     }
     _check_parts(call, parts, channels)
     kept, ahead = call.number("kept"), call.number("ahead")
-    pieces, piece = call.number("pieces"), call.number("piece")
+    piece, in_place = call.number("piece"), call.number("in_place", 0)
     over = Columns(
         columns,
         width,
         out_w,
         call.number("in_w"),
-        pieces * piece,
+        call.number("out_w"),
         call.number("pad_left"),
         call.starts,
     )
@@ -308,8 +308,21 @@ def block(call: Call) -> Judged:
                 place = inner.position(number, begins)
                 step.makes(lines[number % kept], inner.label, place, line)
 
+    if in_place:
+        _check_in_place(call, parts, channels, out_c)
     # Of one piece, all that is read was read when the first byte is written (lt_block.c).
-    return Judged(judge, "after" if pieces == 1 and (expands or "project" in parts) else "never")
+    reads_first = expands or ("project" in parts and not in_place)
+    return Judged(judge, "after" if over.made <= piece and reads_first else "never")
+
+
+def _check_in_place(call: Call, parts: dict[str, Params], channels: int, out_c: int) -> None:
+    """What the pointwise convolution reads fits where it writes, and it copies pixels before it writes
+    them (lt_block_4x2.h)."""
+    if "project" not in parts or channels > out_c:
+        raise NotProvedError("a block works in place without room for it")
+    project = call.with_params(parts["project"])
+    if project.number("lean") and project.number("direct"):
+        raise NotProvedError("a block works in place without copying what it reads")
 
 
 def _row_of(inner: _Kept, row: int) -> range:

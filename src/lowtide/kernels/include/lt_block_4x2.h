@@ -2,7 +2,7 @@
 /* lt_block_4x2.h: blocks as in lt_block.h, for cores with Arm's DSP extension.
  *
  * Pointwise convolutions by fours of channels, and the depthwise one by columns, or as in lt_block.h.
- * A pointwise convolution of two pixels reads all of them before it writes one.
+ * A pointwise convolution reads two pixels before it writes one, and, if it is not direct, one pixel.
  */
 #ifndef LT_BLOCK_4X2_H
 #define LT_BLOCK_4X2_H
@@ -16,16 +16,16 @@
 /* step is as for lt_block_s8_row, or for lt_separable_s8_row. */
 typedef struct {
     const lt_conv_4x2_s8 *expand;         /* null for lt_separable_4x2_s8_row */
-    const lt_depthwise_3x3_s8 *columns; /* out_w = P; null: it is `depthwise` */
-    const lt_depthwise_mult1_s8 *depthwise; /* out_w = P; null: it is by columns */
-    const lt_conv_4x2_s8 *project;        /* null: there is none; else out_w = P */
+    const lt_depthwise_3x3_s8 *columns; /* null: it is `depthwise` */
+    const lt_depthwise_mult1_s8 *depthwise; /* null: it is by columns */
+    const lt_conv_4x2_s8 *project;        /* null: there is none */
     uint16_t in_h, in_w;                    /* of the input; what is outside of it is padding */
-    uint16_t pieces, piece;
+    uint16_t out_w, piece;
     uint16_t kept, ahead;
     int16_t pad_top, pad_left;
     uint8_t stride_h;
     uint8_t lean; /* the depthwise convolution runs in its plain form */
-    uint8_t in_place; /* see lt_block.h: `project` is not lean, P even, and its in_c <= out_c */
+    uint8_t in_place; /* see lt_block.h: `project`, if direct, is not lean, and its in_c <= out_c */
 } lt_block_4x2_s8;
 
 void lt_block_4x2_s8_row(const void *params, const lt_step *step);

@@ -16,11 +16,11 @@
 /* step is as for lt_block_s8_row, or for lt_separable_s8_row. */
 typedef struct {
     const lt_conv_vector_s8 *expand;         /* null for lt_separable_vector_s8_row */
-    const lt_depthwise_planes_s8 *planes;    /* out_w = P; null: it is `depthwise` */
-    const lt_depthwise_vector_s8 *depthwise; /* out_w = P; null: it is by planes */
-    const lt_conv_vector_s8 *project;        /* null: there is none; else out_w = P */
+    const lt_depthwise_planes_s8 *planes;    /* null: it is `depthwise` */
+    const lt_depthwise_vector_s8 *depthwise; /* null: it is by planes */
+    const lt_conv_vector_s8 *project;        /* null: there is none */
     uint16_t in_h, in_w;                     /* of the input; what is outside of it is padding */
-    uint16_t pieces, piece;
+    uint16_t out_w, piece;
     uint16_t kept, ahead;
     int16_t pad_top, pad_left;
     uint8_t stride_h;

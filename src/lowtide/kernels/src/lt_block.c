@@ -15,10 +15,10 @@ static int8_t *past(int8_t *at, int32_t bytes)
     return at + ((bytes + 3) & ~3);
 }
 
-/* Where what the depthwise convolution makes of a piece lies, whose output goes to `out`. */
-static void *read_by_project(const lt_block *b, int8_t *out, void *between)
+/* Where what the depthwise convolution makes of `n` pixels lies, whose output goes to `out`. */
+static void *read_by_project(const lt_block *b, int32_t n, int8_t *out, void *between)
 {
-    return (b->in_place != 0) ? (out + b->piece * (b->out_c - b->channels)) : between;
+    return (b->in_place != 0) ? (out + n * (b->out_c - b->channels)) : between;
 }
 
 static int32_t inside(const lt_block *b, int32_t column)
@@ -30,7 +30,7 @@ LT_SHARED void lt_block_run(const lt_block *b, const lt_step *step)
 {
     const void *rows[LT_BLOCK_ROWS];
     int32_t size = b->channels, kept = b->kept, fresh = b->kernel_h - kept;
-    int32_t moved = b->piece * b->stride_w, width = moved - b->stride_w + b->kernel_w;
+    int32_t width = (b->piece - 1) * b->stride_w + b->kernel_w;
     int32_t top = ((step->row - b->ahead) * b->stride_h) - b->pad_top; /* the window's first row */
     int32_t room = smaller(width, b->in_w) * size;
     int8_t *windows = step->scratch;
@@ -40,11 +40,13 @@ LT_SHARED void lt_block_run(const lt_block *b, const lt_step *step)
     void *made = between;
     lt_step inner = {rows, &made, scratch, 0};
     /* A piece reads columns `low` to `high` - 1; those before `old` are there from the last one. */
-    for (int32_t x = 0, old = 0, low = 0; x < b->pieces; x++) {
-        int32_t first = (x * moved) - b->pad_left, before = low;
-        int32_t high = inside(b, first + width), next = inside(b, first + moved);
+    for (int32_t x = 0, old = 0, low = 0, n; x < b->out_w; x += n) {
+        n = smaller(b->piece, b->out_w - x);
+        int32_t first = (x * b->stride_w) - b->pad_left, before = low;
+        int32_t high = inside(b, first + (n - 1) * b->stride_w + b->kernel_w);
+        int32_t next = inside(b, first + n * b->stride_w);
         low = inside(b, first);
-        if ((x + 1) == b->pieces) {
+        if ((x + n) == b->out_w) {
             next = high; /* nothing is read again */
         }
         for (int32_t i = 0; i < fresh; i++) {
@@ -57,13 +59,13 @@ LT_SHARED void lt_block_run(const lt_block *b, const lt_step *step)
                 (void)memmove(window, window + (low - before) * size, (size_t)((old - low) * size));
                 if (high > old) {
                     b->expand(b->params, old, high - old, &expanding);
+#ifdef LT_TRACE
+                    if (step->row == 0 || i >= fresh - b->stride_h) { /* made for the first time */
+                        lt_trace_inner(0, (top + kept + i) * b->in_w + old, to, (high - old) * size);
+                    }
+#endif
                 }
                 rows[kept + i] = window;
-#ifdef LT_TRACE
-                if (step->row == 0 || i >= fresh - b->stride_h) { /* made for the first time */
-                    lt_trace_inner(0, (top + kept + i) * b->pieces + x, to, (high - old) * size);
-                }
-#endif
             }
         }
         for (int32_t i = 0; i < kept; i++) {
@@ -74,18 +76,18 @@ LT_SHARED void lt_block_run(const lt_block *b, const lt_step *step)
             }
         }
         if (out != NULL) {
-            made = (b->project != NULL) ? read_by_project(b, out, between) : out;
-            b->depthwise(b->params, low - first, high - low, &inner);
+            made = (b->project != NULL) ? read_by_project(b, n, out, between) : out;
+            b->depthwise(b->params, n, low - first, high - low, &inner);
 #ifdef LT_TRACE
-            lt_trace_inner(1, (step->row - b->ahead) * b->pieces + x, made, b->piece * size);
+            lt_trace_inner(1, (step->row - b->ahead) * b->out_w + x, made, n * size);
 #endif
             if (b->project != NULL) {
                 const void *pixels = made;
                 void *to = out;
                 lt_step last = {&pixels, &to, scratch, 0};
-                b->project(b->params, b->piece, &last);
+                b->project(b->params, n, &last);
             }
-            out += b->piece * b->out_c;
+            out += n * b->out_c;
         }
         for (int32_t i = (fresh > kept) ? (fresh - kept) : 0; i < fresh; i++) {
             int32_t y = top + kept + i;
@@ -104,15 +106,16 @@ LT_SHARED void lt_separable_run(const lt_block *b, const lt_step *step)
     const void *pixels = between;
     void *scratch = (b->in_place != 0) ? between : past(between, b->piece * b->channels);
     lt_step first = {step->in, &between, scratch, 0}, last = {&pixels, &to, scratch, 0};
-    for (int32_t x = 0; x < b->pieces; x++) {
-        between = read_by_project(b, to, between);
+    for (int32_t x = 0, n; x < b->out_w; x += n) {
+        n = smaller(b->piece, b->out_w - x);
+        between = read_by_project(b, n, to, between);
         pixels = between;
-        b->depthwise(b->params, b->pad_left - (x * b->piece * b->stride_w), b->in_w, &first);
+        b->depthwise(b->params, n, b->pad_left - (x * b->stride_w), b->in_w, &first);
 #ifdef LT_TRACE
-        lt_trace_inner(1, step->row * b->pieces + x, between, b->piece * b->channels);
+        lt_trace_inner(1, step->row * b->out_w + x, between, n * b->channels);
 #endif
-        b->project(b->params, b->piece, &last);
-        to = (int8_t *)to + (b->piece * b->out_c);
+        b->project(b->params, n, &last);
+        to = (int8_t *)to + (n * b->out_c);
     }
 }
 
@@ -126,14 +129,15 @@ static void expand(const void *params, int32_t from, int32_t columns, const lt_s
 
 static void project(const void *params, int32_t columns, const lt_step *step)
 {
-    (void)columns; /* as many as its params say */
-    lt_conv_packed_s8_row(((const lt_block_s8 *)params)->project, step);
+    lt_conv_packed_s8 part = *((const lt_block_s8 *)params)->project;
+    part.out_w = (uint16_t)columns;
+    lt_conv_packed_s8_row(&part, step);
 }
 
-static void depthwise(const void *params, int32_t pad_left, int32_t in_w, const lt_step *step)
+static void depthwise(const void *params, int32_t columns, int32_t pad_left, int32_t in_w, const lt_step *step)
 {
     const lt_block_s8 *p = params;
-    lt_block_depthwise(p->depthwise, p->lean, pad_left, in_w, step);
+    lt_block_depthwise(p->depthwise, p->lean, columns, pad_left, in_w, step);
 }
 
 static lt_block block_of(const lt_block_s8 *p)

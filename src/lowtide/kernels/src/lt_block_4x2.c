@@ -15,22 +15,28 @@ static void expand(const void *params, int32_t from, int32_t columns, const lt_s
 
 static void project(const void *params, int32_t columns, const lt_step *step)
 {
-    (void)columns; /* as many as its params say */
-    lt_conv_4x2_s8_row(((const lt_block_4x2_s8 *)params)->project, step);
+    const lt_block_4x2_s8 *p = params;
+    lt_conv_4x2_s8 part = *p->project;
+    part.out_w = (uint16_t)columns;
+    if ((p->in_place != 0U) && ((columns & 1) != 0)) {
+        part.direct = 0; /* the last pixel is copied, too, before it is written */
+    }
+    lt_conv_4x2_s8_row(&part, step);
 }
 
-static void columns(const void *params, int32_t pad_left, int32_t in_w, const lt_step *step)
+static void by_columns(const void *params, int32_t columns, int32_t pad_left, int32_t in_w, const lt_step *step)
 {
     lt_depthwise_3x3_s8 part = *((const lt_block_4x2_s8 *)params)->columns;
+    part.out_w = (uint16_t)columns;
     part.pad_left = (int16_t)pad_left;
     part.in_w = (uint16_t)in_w;
     lt_depthwise_3x3_s8_row(&part, step);
 }
 
-static void depthwise(const void *params, int32_t pad_left, int32_t in_w, const lt_step *step)
+static void depthwise(const void *params, int32_t columns, int32_t pad_left, int32_t in_w, const lt_step *step)
 {
     const lt_block_4x2_s8 *p = params;
-    lt_block_depthwise(p->depthwise, p->lean, pad_left, in_w, step);
+    lt_block_depthwise(p->depthwise, p->lean, columns, pad_left, in_w, step);
 }
 
 static lt_block block_of(const lt_block_4x2_s8 *p)
@@ -40,7 +46,7 @@ static lt_block block_of(const lt_block_4x2_s8 *p)
     lt_block of = {p,
                    expand,
                    (p->project != NULL) ? project : NULL,
-                   (core != NULL) ? depthwise : columns,
+                   (core != NULL) ? depthwise : by_columns,
                    LT_BLOCK_SHAPE(p),
                    (core != NULL) ? core->stride_w : p->columns->stride_w,
                    (core != NULL) ? core->kernel_h : p->columns->kernel_h,

@@ -14,21 +14,24 @@ static void expand(const void *params, int32_t from, int32_t columns, const lt_s
 
 static void project(const void *params, int32_t columns, const lt_step *step)
 {
-    (void)columns; /* as many as its params say */
-    lt_conv_vector_s8_row(((const lt_block_vector_s8 *)params)->project, step);
+    lt_conv_vector_s8 part = *((const lt_block_vector_s8 *)params)->project;
+    part.out_w = (uint16_t)columns;
+    lt_conv_vector_s8_row(&part, step);
 }
 
-static void planes(const void *params, int32_t pad_left, int32_t in_w, const lt_step *step)
+static void planes(const void *params, int32_t columns, int32_t pad_left, int32_t in_w, const lt_step *step)
 {
     lt_depthwise_planes_s8 part = *((const lt_block_vector_s8 *)params)->planes;
+    part.out_w = (uint16_t)columns;
     part.pad_left = (int16_t)pad_left;
     part.in_w = (uint16_t)in_w;
     lt_depthwise_planes_s8_row(&part, step);
 }
 
-static void depthwise(const void *params, int32_t pad_left, int32_t in_w, const lt_step *step)
+static void depthwise(const void *params, int32_t columns, int32_t pad_left, int32_t in_w, const lt_step *step)
 {
     lt_depthwise_vector_s8 part = *((const lt_block_vector_s8 *)params)->depthwise;
+    part.out_w = (uint16_t)columns;
     part.pad_left = (int16_t)pad_left;
     part.in_w = (uint16_t)in_w;
     lt_depthwise_vector_s8_row(&part, step);
