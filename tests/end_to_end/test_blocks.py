@@ -49,7 +49,7 @@ def test_tensors_inside_of_blocks_are_compared(network: str, options: Options) -
     (
         ("b->expand(b->params, old, high - old, &expanding);", "*(int8_t *)to ^= 1;", "CONV_2D"),
         (
-            "b->depthwise(b->params, low - first, high - low, &inner);",
+            "b->depthwise(b->params, n, low - first, high - low, &inner);",
             "*(int8_t *)made ^= 1;",
             "DEPTHWISE_CONV_2D",
         ),

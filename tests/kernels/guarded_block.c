@@ -162,10 +162,10 @@ static int32_t most(int32_t a, int32_t b)
 /* What the kernels of a block need. */
 static int32_t kernels(const lt_conv_packed_s8 *expand, int32_t columns,
                        const lt_depthwise_mult1_s8 *depthwise, int32_t lean,
-                       const lt_conv_packed_s8 *project)
+                       const lt_conv_packed_s8 *project, int32_t piece)
 {
     int32_t taps = lean ? 0 : 8 * depthwise->kernel_h * depthwise->kernel_w;
-    return most(taps, most(pointwise(expand, columns), pointwise(project, depthwise->out_w)));
+    return most(taps, most(pointwise(expand, columns), pointwise(project, piece)));
 }
 
 void guarded_block(const void *params, const lt_step *step)
@@ -174,17 +174,14 @@ void guarded_block(const void *params, const lt_step *step)
     const lt_depthwise_mult1_s8 *core = p->depthwise;
     const void *in[LT_BLOCK_ROWS];
     void *out[1 + LT_BLOCK_ROWS];
-    int32_t size = core->channels, fresh = core->kernel_h - p->kept, made = p->pieces * p->piece;
+    int32_t size = core->channels, fresh = core->kernel_h - p->kept, made = p->out_w;
     int32_t reads = least((made - 1) * core->stride_w + core->kernel_w - p->pad_left, p->in_w);
     int32_t columns = least((p->piece - 1) * core->stride_w + core->kernel_w, p->in_w);
     int32_t scratch = words(fresh * columns * size);
-    if (core->out_w != p->piece || (p->project != NULL && p->project->out_w != p->piece)) {
-        fail("the params are not as lt_block.h says");
-    }
     if (p->project != NULL) {
         scratch += words(p->piece * size);
     }
-    scratch += kernels(p->expand, columns, core, p->lean, p->project);
+    scratch += kernels(p->expand, columns, core, p->lean, p->project, p->piece);
     for (int32_t i = 0; i < fresh; i++) {
         in[i] = guard(step->in[i], p->in_w * p->expand->in_c, 0, odd);
     }
@@ -203,15 +200,12 @@ void guarded_separable(const void *params, const lt_step *step)
     const lt_block_s8 *p = params;
     const lt_depthwise_mult1_s8 *core = p->depthwise;
     const void *in[LT_BLOCK_ROWS];
-    int32_t scratch = words(core->out_w * core->channels);
-    if (p->project->out_w != core->out_w) {
-        fail("the params are not as lt_block.h says");
-    }
+    int32_t scratch = words(p->piece * core->channels);
     for (int32_t i = 0; i < core->kernel_h; i++) {
         in[i] = guard(step->in[i], p->in_w * core->channels, 0, odd);
     }
-    void *out = rubbish(step->out[0], p->pieces * core->out_w * p->project->out_c, odd);
-    scratch += kernels(NULL, 0, core, p->lean, p->project);
+    void *out = rubbish(step->out[0], p->out_w * p->project->out_c, odd);
+    scratch += kernels(NULL, 0, core, p->lean, p->project, p->piece);
     lt_step inner = {in, &out, rubbish(step->scratch, scratch, 4), step->row};
     lt_separable_s8_row(params, &inner);
     finish();

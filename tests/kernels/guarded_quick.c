@@ -61,7 +61,7 @@ void guarded_block_quick(const void *params, const lt_step *step)
 {
     const quick_params *p = params;
     quick_core core = core_of(p);
-    int32_t made = p->pieces * p->piece;
+    int32_t made = p->out_w;
     int32_t reads = least((made - 1) * core.stride + core.width - p->pad_left, p->in_w);
     run_guarded(params, step, core.height - p->kept, p->in_w * p->expand->in_c,
                 made * (p->project != NULL ? p->project->out_c : core.channels), p->kept,
@@ -73,5 +73,5 @@ void guarded_separable_quick(const void *params, const lt_step *step)
     const quick_params *p = params;
     quick_core core = core_of(p);
     run_guarded(params, step, core.height, p->in_w * core.channels,
-                p->pieces * p->piece * p->project->out_c, 0, 0, SEPARABLE);
+                p->out_w * p->project->out_c, 0, 0, SEPARABLE);
 }

@@ -12,7 +12,7 @@ import pytest
 from block_models import LIMITS, Chain, Network, Unit, differences, limited, model_of, prepared
 from conv_models import RELU6, VALID, Models
 
-from lowtide.lower.nodes import Node
+from lowtide.lower.nodes import Node, Params
 from lowtide.machines.board import find_target
 from lowtide.passes import fold_pads
 
@@ -41,6 +41,24 @@ def odd_chains() -> list[Chain]:
     ]
 
 
+def in_place() -> list[Chain]:
+    """What the pointwise convolution reads lies where it writes: as many channels or fewer, in rows of pieces with and without a last one that is odd."""
+    units = (
+        Unit(expand=8, project=8),
+        Unit(expand=8, project=12, keeps=False),
+        Unit(stride=(2, 2), expand=12, project=13),
+        Unit(expand=6, project=7),  # no words
+        Unit(kernel=(5, 5), expand=4, project=20),
+        Unit(expand=0, project=9),
+    )
+    return [
+        Chain((unit,), (7, width, 8), limit=limit)
+        for unit in units
+        for width in (8, 9, 14, 23, 34)
+        for limit in LIMITS
+    ]
+
+
 @pytest.mark.parametrize("strip", [0, 3])
 def test_every_form(strip: int) -> None:
     """On the host, where C stands for the assembly."""
@@ -49,6 +67,35 @@ def test_every_form(strip: int) -> None:
 
 def test_pixels_that_are_no_words() -> None:
     assert differences(odd_chains(), target=M4) == []
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_in_place(number: int) -> None:
+    assert differences(in_place()[number::3], target=M4) == []
+
+
+def test_in_place_on_boards() -> None:
+    chains = in_place()
+    for first in range(0, len(chains), 40):
+        assert differences(chains[first : first + 40 : 3], board="mps2-an386", target=M4) == []
+
+
+def test_which_are_in_place() -> None:
+    """All but those that would not fit, or whose pixels are not copied first."""
+    net = Network(Models(1))
+    net.add(Chain((Unit(expand=8, project=8),), (8, 16, 8)))
+    net.add(Chain((Unit(expand=16, project=8),), (8, 16, 8)))
+    ready = prepared(fold_pads(model_of(net.models, *net.outputs).graph), target=M4)
+    found = set()
+    for block in ready.blocks:
+        for node in (ready.lowered[block.op].nodes[0], *ready.lowered[block.op].nodes[0].forms):
+            fields = dict(node.params.fields)
+            project = fields["project"]
+            if isinstance(project, Params):
+                lean = dict(project.fields)["lean"]
+                fits = block.operators[0] < 3
+                found.add((fits, lean, fields["in_place"]))
+    assert found == {(True, 0, 1), (True, 1, 0), (False, 0, 0), (False, 1, 0)}
 
 
 def test_boards() -> None:
@@ -64,14 +111,16 @@ def test_other_kernels_where_fours_cannot_be() -> None:
 
 
 def test_what_forms_there_are() -> None:
-    """More than two, each with a kernel of its own kind, less scratch memory and a higher price."""
+    """The normal one, then others, each with a kernel of its own kind, less scratch memory than the one
+    before it and a higher price."""
     net = Network(Models(1))
     net.add(Chain((UNITS[0],), (8, 16, 8)))
     ready = prepared(fold_pads(model_of(net.models, *net.outputs).graph), target=M4)
     nodes = [ready.lowered[block.op].nodes[0] for block in ready.blocks]
     assert {node.kernel for node in nodes} == {"lt_block_4x2_s8_row", "lt_separable_4x2_s8_row"}
     for node in nodes:
-        sizes = [form.scratch for form in (node, *node.forms)]
+        sizes = [form.scratch for form in node.forms]
+        assert node.scratch < sizes[0]
         assert len(sizes) > 3
         assert sizes == sorted(set(sizes), reverse=True)
         assert all(isinstance(form, Node) and form.kernel == node.kernel for form in node.forms)

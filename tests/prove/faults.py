@@ -17,7 +17,7 @@ _TABLES = ("rows", "ports", "nodes", "turns", "places", "tables")
 _SHIFTS = r"shifts_\d+"
 _FIELDS = (
     *("in_w", "out_w", "in_c", "out_c", "channels", "kernel_h", "kernel_w", "stride_w", "stride_h"),
-    *("dilation_w", "pad_left", "pad_top", "kept", "ahead", "in_h", "pieces", "piece"),
+    *("dilation_w", "pad_left", "pad_top", "kept", "ahead", "in_h", "pieces"),
     *("from", "pitch", "bytes", "runs", "count", "before", "between", "after", "size"),
     *(
         "outer",

@@ -114,13 +114,13 @@ class _Form:
         return needs + kernels
 
     def in_place(self, graph: Graph, op: BlockOp) -> bool:
-        """Whether what the pointwise convolution reads lies where its output goes: it must fit, and
-        pixels must be copied to scratch memory before they are written."""
+        """Whether what the pointwise convolution reads lies where its output goes: it must fit, in whole
+        words, and pixels must be copied to scratch memory before they are written."""
         project = self.project
         if project is None or project.kernel != FOUR_BY_TWO or not project.scratch:
             return False
         within, out = (graph.tensors[graph.ops[n].outputs[0]].shape[3] for n in _ends(op))
-        return within <= out
+        return within <= out and within % 4 == 0
 
     def price(self, op: BlockOp, columns: int) -> float:
         """Instructions for a pixel, very nearly."""

@@ -321,7 +321,7 @@ def _check_in_place(call: Call, parts: dict[str, Params], channels: int, out_c: 
     if "project" not in parts or channels > out_c:
         raise NotProvedError("a block works in place without room for it")
     project = call.with_params(parts["project"])
-    if project.number("lean") and project.number("direct"):
+    if project.number("lean") or not project.number("direct"):
         raise NotProvedError("a block works in place without copying what it reads")
 
 

@@ -2,7 +2,7 @@
 /* lt_block_4x2.h: blocks as in lt_block.h, for cores with Arm's DSP extension.
  *
  * Pointwise convolutions by fours of channels, and the depthwise one by columns, or as in lt_block.h.
- * A pointwise convolution reads two pixels before it writes one, and, if it is not direct, one pixel.
+ * A pointwise convolution reads two pixels before it writes one, and one if it is not direct.
  */
 #ifndef LT_BLOCK_4X2_H
 #define LT_BLOCK_4X2_H
@@ -25,7 +25,7 @@ typedef struct {
     int16_t pad_top, pad_left;
     uint8_t stride_h;
     uint8_t lean; /* the depthwise convolution runs in its plain form */
-    uint8_t in_place; /* see lt_block.h: `project`, if direct, is not lean, and its in_c <= out_c */
+    uint8_t in_place; /* see lt_block.h: `project` is direct and not lean, its in_c <= out_c */
 } lt_block_4x2_s8;
 
 void lt_block_4x2_s8_row(const void *params, const lt_step *step);
