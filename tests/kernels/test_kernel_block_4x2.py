@@ -42,7 +42,8 @@ def odd_chains() -> list[Chain]:
 
 
 def in_place() -> list[Chain]:
-    """What the pointwise convolution reads lies where it writes: as many channels or fewer, in rows of pieces with and without a last one that is odd."""
+    """What the pointwise convolution reads lies where it writes: as many channels or fewer, in rows of
+    pieces with and without a last one that is odd."""
     units = (
         Unit(expand=8, project=8),
         Unit(expand=8, project=12, keeps=False),

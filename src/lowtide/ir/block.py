@@ -17,19 +17,21 @@ BLOCK = "LOWTIDE_BLOCK"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockOp(Op):
-    """Does what the operators `expand` (a pointwise convolution, or None), `depthwise` and `project`
-    (another pointwise one, or None) do, one of the two at least.
+    """Does what the operators `expand` (a pointwise convolution, a concatenation along channels, or
+    None), `core` (a depthwise convolution) and `project` (a pointwise convolution, or None) do, one of
+    the two at least. Or `core` is a concatenation, and there is a `project` alone.
 
-    `window` is that of the depthwise convolution. Of what this one reads, `kept` rows are kept between
-    two steps. `expanded_rows` are made in all, those that are made again included; `expanded_height`
-    and `expanded_columns` say how much of that map the windows reach. `expand_macs` are MACs per pixel
-    that is expanded, `pixel_macs` per pixel of the output.
+    The first `parts` of its inputs are what its first operator reads, the others constants. `window` is
+    that of the core. Of what this one reads, `kept` rows are kept between two steps. `expanded_rows` are
+    made in all, those that are made again included; `expanded_height` and `expanded_columns` say how
+    much of that map the windows reach. `expand_macs` are MACs per pixel that is expanded, `pixel_macs`
+    per pixel of the output.
     """
 
     type: str = BLOCK
     window: Window
     expand: int | None
-    depthwise: int
+    core: int
     project: int | None
     kept: int
     expanded_rows: int
@@ -37,6 +39,7 @@ class BlockOp(Op):
     expanded_columns: int
     expand_macs: int
     pixel_macs: int
+    parts: int = 1
 
     def macs(self, rows: int, columns: int, read: int) -> int:
         """MACs of making `rows` rows of `columns` columns from `read` columns that are expanded."""

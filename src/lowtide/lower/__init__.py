@@ -179,7 +179,7 @@ def _lowering(op: Op) -> Lowering | None:
 def columns_read(graph: Graph, op: Op) -> Columns:
     """What `op` reads to make some columns of its output: `Lowered.columns`, without lowering it."""
     if isinstance(op, BlockOp):
-        return (Reads(op.inputs[0], op.window.columns),)
+        return tuple(Reads(t, op.window.columns) for t in op.inputs[: op.parts])
     lowering = _lowering(op)
     return None if lowering is None else lowering.columns(Context(graph, op))
 

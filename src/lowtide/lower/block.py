@@ -17,6 +17,7 @@ from itertools import product
 from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
 from lowtide.ir.window import Window
+from lowtide.lower import joined
 from lowtide.lower.block_work import (
     FOUR_BY_TWO,
     LANES,
@@ -37,7 +38,7 @@ from lowtide.lower.block_work import (
 from lowtide.lower.common import Context
 from lowtide.lower.families import depthwise_planes
 from lowtide.lower.families.depthwise_3x3 import scratch as scratch_3x3
-from lowtide.lower.nodes import Lowered, Node, Params, Port, Reads, Value
+from lowtide.lower.nodes import Kernel, Lowered, Node, Params, Port, Reads, Value
 
 MOST_ROWS = 8
 """LT_BLOCK_ROWS in lt_block.h: the tallest kernel."""
@@ -93,7 +94,7 @@ class _Form:
         then the pixels between the depthwise convolution and the pointwise one after it, then what the
         kernels need."""
         piece = pieces(columns, self.most)[0]
-        channels = graph.tensors[graph.ops[op.depthwise].outputs[0]].shape[3]
+        channels = graph.tensors[graph.ops[op.core].outputs[0]].shape[3]
         reach = len(op.window.columns.touched(range(piece)))
         kernels = self.core.scratch
         if self.core.kernel == THREE:
@@ -136,7 +137,7 @@ class _Form:
 def _ends(op: BlockOp) -> tuple[int, int]:
     """The depthwise convolution and the pointwise one after it."""
     assert op.project is not None
-    return op.depthwise, op.project
+    return op.core, op.project
 
 
 def _core(form: _Form) -> Core:
@@ -191,17 +192,25 @@ def _all_forms(parts: _Parts, columns: int) -> Iterator[_Form]:
 def lower(context: Context, op: BlockOp, ways: Sequence[Callable[[int], Lowered]]) -> Lowered:
     """The node of a block. `ways` are ways to lower the operators that the block stands for, by their
     numbers: it calls the kernels of the first one that it can."""
-    parts = next(parts for way in ways if (parts := _parts(op, way)) is not None)
-    columns = context.output().shape[2]
     graph = context.graph
+    if graph.ops[op.core].window is None:
+        return joined.lower(context, op, ways)
+    parts = next(parts for way in ways if (parts := _parts(graph, op, way)) is not None)
+    columns = context.output().shape[2]
     chosen = _forms(graph, op, columns, parts)
     node, *forms = (_node(context, op, form, parts.kind) for form in chosen)
     needs = (_normal(parts, n).scratch(graph, op, n) for n in range(1, columns + 1))
     node = replace(node, forms=tuple(forms), narrow_scratch=(0, *needs))
-    return Lowered((node,), columns=(Reads(op.inputs[0], op.window.columns),))
+    reads = tuple(Reads(t, op.window.columns) for t in op.inputs[: op.parts])
+    return Lowered((node,), columns=reads)
 
 
-def _parts(op: BlockOp, part: Callable[[int], Lowered]) -> _Parts | None:
+def _joins(graph: Graph, op: BlockOp) -> bool:
+    """Whether it begins with a concatenation."""
+    return op.expand is not None and graph.ops[op.expand].window is None
+
+
+def _parts(graph: Graph, op: BlockOp, part: Callable[[int], Lowered]) -> _Parts | None:
     """The parts for kernels of the kind that calls theirs, if there is one."""
 
     def forms(number: int | None) -> tuple[Node, ...]:
@@ -210,8 +219,9 @@ def _parts(op: BlockOp, part: Callable[[int], Lowered]) -> _Parts | None:
         node = part(number).nodes[0]
         return tuple(dict.fromkeys((replace(node, forms=()), node.leaner)))
 
-    expand, project = forms(op.expand), forms(op.project)
-    node = part(op.depthwise).nodes[0]
+    expand = () if _joins(graph, op) else forms(op.expand)
+    project = forms(op.project)
+    node = part(op.core).nodes[0]
     cores = {form.kernel: form for form in (node, *node.forms)}
     for kind in _KINDS:
         if all(each.kernel == kind.pointwise for each in (*expand, *project)):
@@ -222,14 +232,21 @@ def _parts(op: BlockOp, part: Callable[[int], Lowered]) -> _Parts | None:
 
 def _node(context: Context, op: BlockOp, form: _Form, kind: _Kind) -> Node:
     columns = context.output().shape[2]
-    source, targets, steps = _ports(context, op)
+    sources, targets, steps = _ports(context, op)
     does = "separable" if op.expand is None else "block"
+    kernel, header = f"lt_{does}{kind.name}_s8_row", f"lt_block{kind.name}.h"
+    params = _params(context, op, form, kind)
+    if _joins(context.graph, op):
+        of = Kernel(f"lt_block{kind.name}_s8_of", header)
+        fields = (("join", joined.join_of(context, op)), ("of", of), ("params", params))
+        kernel, header = "lt_joined_block_row", "lt_joined.h"
+        params = Params("lt_joined_block", fields)
     return Node(
         op=op.id,
-        kernel=f"lt_{does}{kind.name}_s8_row",
-        header=f"lt_block{kind.name}.h",
-        params=_params(context, op, form, kind),
-        inputs=(source,),
+        kernel=kernel,
+        header=header,
+        params=params,
+        inputs=sources,
         outputs=targets,
         steps=steps,
         scratch=form.scratch(context.graph, op, columns),
@@ -247,6 +264,7 @@ def _work(context: Context, op: BlockOp, form: _Form) -> BlockWork:
         axis=op.window.columns,
         expanded_rows=op.expanded_rows,
         keeps=bool(op.kept),
+        sizes=tuple(joined.sizes_of(context, op)) if _joins(context.graph, op) else (),
         expand=_pointwise(form.expand),
         depthwise=_core(form),
         project=_pointwise(form.project),
@@ -255,17 +273,20 @@ def _work(context: Context, op: BlockOp, form: _Form) -> BlockWork:
     )
 
 
-def _ports(context: Context, op: BlockOp) -> tuple[Port, tuple[Port, ...], int]:
+def _ports(context: Context, op: BlockOp) -> tuple[tuple[Port, ...], tuple[Port, ...], int]:
     """The rows that are read, those that are written, and the number of steps."""
-    source, out = context.input(0), context.output()
+    sources, out = [context.input(i) for i in range(op.parts)], context.output()
     rows, kept, ahead = op.window.rows, op.kept, _ahead(op)
-    read = Port(
-        source.id,
-        source.shape[1],
-        source.bytes // source.shape[1],
-        kept - rows.before - ahead * rows.stride,
-        rows.stride,
-        rows.kernel - kept,
+    read = tuple(
+        Port(
+            source.id,
+            source.shape[1],
+            source.bytes // source.shape[1],
+            kept - rows.before - ahead * rows.stride,
+            rows.stride,
+            rows.kernel - kept,
+        )
+        for source in sources
     )
     made = Port(out.id, out.shape[1], out.bytes // out.shape[1], -ahead)
     if not kept:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lowtide.ir.window import Axis
+from lowtide.lower.concat import joins
 from lowtide.lower.counts import Features, padded_taps
 from lowtide.lower.families import depthwise_3x3
 from lowtide.lower.families.conv_4x2 import Conv4x2
@@ -48,6 +49,7 @@ class BlockWork:
 
     `made` are the rows it makes, `expanded_rows` those it expands, `axis` the depthwise window. It makes
     at most `most` pixels at a time; with `plain`, the depthwise kernel is that without scratch memory.
+    What it expands may be put together of parts that have pixels of `sizes` bytes.
     """
 
     made: int
@@ -61,6 +63,7 @@ class BlockWork:
     project: Pointwise | None
     most: int = MOST_PIXELS
     plain: bool = False
+    sizes: tuple[int, ...] = ()
     is_linear = False
 
     @property
@@ -98,9 +101,13 @@ class BlockWork:
         if self.project is not None:
             for n, times in made.items():
                 _called(found, self.project, self.made * times, n)
-        if self.expand is not None:
+        if self.expand is not None or self.sizes:
             for part, times in Counter(cut.expanded for cut in cuts if cut.expanded).items():
-                _called(found, self.expand, self.expanded_rows * times, part)
+                calls = self.expanded_rows * times
+                if self.expand is not None:
+                    _called(found, self.expand, calls, part)
+                else:
+                    _add(found, "lt_concat_row", calls, joins(calls * part, self.sizes))
             moved = sum(cut.moved for cut in cuts)
             if self.keeps:
                 moved += sum(cut.expanded for cut in cuts)
@@ -146,9 +153,9 @@ class BlockWork:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Columns that a piece makes, those that it expands, those that it moves from the last one, and those that its windows
-    have in the padding, each as often as it is in a window. These begin `before` columns before the
-    `read` ones that they have."""
+    """Columns that a piece makes, those that it expands, those that it moves from the last one, and
+    those that its windows have in the padding, each as often as it is in a window. These begin `before`
+    columns before the `read` ones that they have."""
 
     made: int
     expanded: int

@@ -129,21 +129,20 @@ def _along_row(
         inputs=tuple(port(tensor, rows, range(rows)) for tensor, _, _ in parts),
         outputs=(port(out, rows, range(rows)),),
         steps=rows,
-        work=_work(columns, rows * runs, sizes),
+        work=Counted.of(columns, **joins(rows * runs, sizes)),
     )
 
 
-def _work(columns: int, runs: int, sizes: Sequence[int]) -> Counted:
+def joins(runs: int, sizes: Sequence[int]) -> dict[str, float]:
     """What is done to copy so many runs of each size, in bytes."""
-    return Counted.of(
-        columns,
-        written=runs * sum(sizes),
-        work=runs * len(sizes),
-        outer=runs,
-        calls=runs * sum(size > 1 for size in sizes),
-        words=runs * sum(size // 4 for size in sizes if size % 4 == 0),
-        bytes=runs * sum(size for size in sizes if size % 4),
-    )
+    return {
+        "written": runs * sum(sizes),
+        "work": runs * len(sizes),
+        "outer": runs,
+        "calls": runs * sum(size > 1 for size in sizes),
+        "words": runs * sum(size // 4 for size in sizes if size % 4 == 0),
+        "bytes": runs * sum(size for size in sizes if size % 4),
+    }
 
 
 def _check_shapes(context: Context, shapes: Sequence[Shape], axis: int) -> None:

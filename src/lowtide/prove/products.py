@@ -77,6 +77,17 @@ def called(bundle: Bundle, kernel: str, params: Params, ops: tuple[int, ...]) ->
         if kernel != "lt_images_row":
             raise NotProvedError(f"it runs {kernel}, whose params are not lt_images")
         yield from called(bundle, run if isinstance(run, str) else kernel, nested("params"), ops)
+    elif params.ctype == "lt_joined":
+        yield Called(ops[0], "lt_concat_row", nested("join"))
+        run = params.fields.get("run")
+        for name in ("params", "last"):
+            if params.fields.get(name) is not None and isinstance(run, str):
+                yield Called(ops[-1], run, nested(name))
+    elif params.ctype == "lt_joined_block":
+        yield Called(ops[0], "lt_concat_row", nested("join"))
+        inner = nested("params")
+        does = f"{inner.ctype}_row".replace("block", "separable")
+        yield from called(bundle, does, inner, ops[1:])
     elif params.ctype.startswith("lt_block"):
         names = ("expand", "depthwise", "columns", "planes", "project")
         does = "block" if params.fields.get("expand") is not None else "separable"

@@ -22,6 +22,7 @@ from lowtide.ir import DType, Graph, Op, Tensor
 from lowtide.ir.state import WRITE_ROWS
 from lowtide.prove.bundle_reader import Bundle, Params, UnreadableError, read
 from lowtide.prove.contracts import Call, Judged
+from lowtide.prove.joined import joined
 from lowtide.prove.machine import Contract, Heard, Machine, Step
 from lowtide.prove.memory import NotProvedError, Symbols
 from lowtide.prove.moved import moves
@@ -266,6 +267,8 @@ class _Contracts:
 
     def _made(self, call: Call) -> Judged:
         op = call.op
+        if call.params.ctype == "lt_joined":
+            return joined(call)
         if len(call.ops) > 1:
             return block(call)
         if op.type in _WINDOWS:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from lowtide.ir.window import Axis
+from lowtide.prove import joined
 from lowtide.prove.bundle_reader import Params
 from lowtide.prove.contracts import Call, Judged, column, size_of, target
 from lowtide.prove.machine import Slot, Step, Window
@@ -219,10 +220,13 @@ class _Kept:
 
 def block(call: Call) -> Judged:
     """lt_block.h: a depthwise convolution, and the pointwise ones before and after it, as one kernel."""
+    joins = call.params.ctype == "lt_joined_block"
+    if joins:
+        call = joined.within(call)
     (core,) = (op for op in call.ops if op.type == _DEPTHWISE)
-    (of, value), (made, result) = call.input(0), call.output()
+    sources, (made, result) = joined.sources(call, joins), call.output()
     window = core.window
-    if window is None or of.shape[0] != 1:
+    if window is None or made.shape[0] != 1:
         raise NotProvedError("a block has no window, or more than one image")
     rows, columns = window.rows, window.columns
     between = call.graph.tensors[core.inputs[0]]
@@ -234,7 +238,7 @@ def block(call: Call) -> Judged:
         for name in ("expand", "project", "depthwise", "columns", "planes")
         if fields.get(name) is not None
     }
-    _check_parts(call, parts, channels)
+    _check_parts(call, parts, channels, joins)
     kept, ahead = call.number("kept"), call.number("ahead")
     piece, in_place = call.number("piece"), call.number("in_place", 0)
     over = Columns(
@@ -249,8 +253,7 @@ def block(call: Call) -> Judged:
     call.expect("padding above", call.number("pad_top"), rows.before)
     call.expect("stride", call.number("stride_h"), rows.stride)
     call.expect("height", call.number("in_h"), height)
-    expands = "expand" in parts
-    pixel = of.shape[3] * size_of(of)
+    expands = "expand" in parts or joins
     inner = _Kept(
         call.values.symbols.new(f"what operator {core.id} reads inside of a block"), width, channels
     )
@@ -261,7 +264,7 @@ def block(call: Call) -> Judged:
     def judge(step: Step) -> None:
         given, lines = step.inputs[0], step.outputs[1] if len(step.outputs) > 1 else ()
         (slot,) = step.outputs[0]
-        call.expect("rows", len(given), fresh)
+        call.expect("maps", len(step.inputs), len(sources))
         call.expect("kept rows", len(lines), kept)
         y = step.number - ahead
         if slot is not None and (slot.row, slot.rows) != (y, out_h):
@@ -270,19 +273,19 @@ def block(call: Call) -> Judged:
             )
         top = y * rows.stride - rows.before
         ats = set()
-        for i, row in enumerate(given):
-            number = top + kept + i
-            if not 0 <= number < height:
-                step.is_null(row)
-            elif row is None:
-                raise NotProvedError(f"row {number} of the input is taken for padding")
-            else:
-                start = number * width * pixel
-                at = column(step, row, value, range(start, start + width * pixel), pixel)
-                step.expects(
-                    row, value, start + at * pixel, reach * pixel if expands else over.read * pixel
-                )
-                ats.add(at)
+        for window, (value, pixel) in zip(step.inputs, sources, strict=True):
+            call.expect("rows", len(window), fresh)
+            for number, row in enumerate(window, top + kept):
+                if not 0 <= number < height:
+                    step.is_null(row)
+                elif row is None:
+                    raise NotProvedError(f"row {number} of the input is taken for padding")
+                else:
+                    start = number * width * pixel
+                    at = column(step, row, value, range(start, start + width * pixel), pixel)
+                    many = reach if expands else over.read
+                    step.expects(row, value, start + at * pixel, many * pixel)
+                    ats.add(at)
         if len(ats) > 1:
             raise NotProvedError(f"its rows begin with columns {sorted(ats)}")
         for i in range(kept):  # rows of the window that are not made anew
@@ -330,19 +333,16 @@ def _row_of(inner: _Kept, row: int) -> range:
     return range(start, start + inner.wide * inner.pixel)
 
 
-def _check_parts(call: Call, parts: dict[str, Params], channels: int) -> None:
+def _check_parts(call: Call, parts: dict[str, Params], channels: int, joins: bool) -> None:
     """The convolutions of a block are those of its operators."""
     core = next(op for op in call.ops if op.type == _DEPTHWISE)
     at = call.ops.index(core)
-    before, after = call.ops[:at], call.ops[at + 1 :]
+    before, after = call.ops[joins:at], call.ops[at + 1 :]
     for name, members in (("expand", before), ("project", after)):
         if len(members) > 1 or bool(members) != (name in parts):
             raise NotProvedError(f"its params {name} are not those of its operators")
         for op in members:
-            window = op.window
-            axes = () if window is None else (window.rows, window.columns)
-            if [(a.kernel, a.stride, a.before) for a in axes] != [(1, 1, 0)] * 2:
-                raise NotProvedError(f"operator {op.id} of a block is not pointwise")
+            joined.check_pointwise(op)
             part = call.with_params(parts[name])
             for field_, tensor in (("in_c", op.inputs[0]), ("out_c", op.outputs[0])):
                 shape = call.graph.tensors[tensor].shape

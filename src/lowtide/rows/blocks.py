@@ -7,21 +7,27 @@ again, kernel minus stride of them, the *kept rows*; of the rest a window of som
 depthwise convolution makes is eaten pixel by pixel. Nothing is computed twice. Or it keeps no rows, and
 computes the pointwise convolution before the depthwise one again for each row that reads it.
 
+A concatenation along channels is a block with the pointwise convolution that reads it, or with a
+depthwise one and a pointwise one after it: of what it makes, the pixels are put together that are read
+next. Nothing is multiplied twice by that.
+
 A block is an operator (ir/block.py) of a wider graph: it stands after the graph's own operators, as an
 alternative to some of them. Its `intermediates` hold the tensor of its kept rows, if it keeps any.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from lowtide.ir import Graph, Op, Tensor
+from lowtide.ir import DType, Graph, Op, Tensor
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
+from lowtide.ir.window import Axis, Window
 from lowtide.lower.block import MOST_ROWS
 from lowtide.lower.families.conv_packed import ConvPacked
 from lowtide.lower.families.depthwise_mult1 import DepthwiseMult1
+from lowtide.lower.joined import MOST_PARTS
 from lowtide.lower.nodes import Lowered, Node
 
 
@@ -30,7 +36,8 @@ class BlockOption:
     """Operator `op` of the wider graph does what `operators` of the network do, in their order.
 
     `expands` and `projects` say whether there is a pointwise convolution before and after the depthwise
-    one; `kept` is how many rows it keeps between its steps, `again` whether it computes rows again.
+    one, `joins` whether it begins with a concatenation; `kept` is how many rows it keeps between its
+    steps, `again` whether it computes rows again.
     """
 
     op: int
@@ -39,6 +46,7 @@ class BlockOption:
     projects: bool
     kept: int
     again: bool = False
+    joins: bool = False
 
 
 def find_blocks(
@@ -68,15 +76,30 @@ def find_blocks(
         """Whether it is a convolution of one tap; a dense layer runs the same kernel on other rows."""
         return graph.ops[number].window is not None and _is_pointwise(lowered[number])
 
+    def following(at: int) -> int:
+        """The pointwise convolution after place `at` of the order, if it alone reads what that makes."""
+        after = order[at + 1] if at + 1 < len(order) else -1
+        return after if after >= 0 and pointwise(after) and inner(order[at], after) else -1
+
+    def joined(at: int) -> Iterator[BlockOption]:
+        """The blocks that begin with the concatenation at this place."""
+        number, core = order[at], order[at + 1] if at + 1 < len(order) else -1
+        if following(at) >= 0:
+            yield wide.add(-1, number, following(at), 0)
+            return
+        able = core >= 0 and _is_depthwise(lowered[core]) and _reads_all(lowered[core])
+        if able and inner(number, core) and following(at + 1) >= 0:
+            yield wide.add(number, core, following(at + 1), 0)
+
     blocks: list[BlockOption] = []
     for at, number in enumerate(order):
+        if _is_joining(graph, graph.ops[number], lowered[number]):
+            blocks += joined(at)
+            continue
         source = graph.tensors[graph.ops[number].inputs[0]]
         if not _is_depthwise(lowered[number]) or source.shape[0] != 1:  # of images one by one, none
             continue
-        before = order[at - 1] if at else -1
-        after = order[at + 1] if at + 1 < len(order) else -1
-        if after >= 0 and not (pointwise(after) and inner(number, after)):
-            after = -1
+        before, after = order[at - 1] if at else -1, following(at)
         if before >= 0 and not (pointwise(before) and inner(before, number)):
             before = -1
         if before >= 0 and not _reads_all(lowered[number]):
@@ -95,25 +118,29 @@ def find_blocks(
 def selections(blocks: Sequence[BlockOption]) -> list[tuple[BlockOption, ...]]:
     """Sets of blocks worth trying, none of which overlap; each set is a variant of the network.
 
-    The largest blocks from the front; the same of which the first computes twice, the first two, and so
-    on, and all; and those without the pointwise convolution before, or without the one after.
+    Concatenations alone; the largest blocks from the front; the same of which the first computes twice,
+    the first two, and so on, and all; and those without the pointwise convolution before, or without the
+    one after. All have the concatenations.
     """
     largest = largest_of(blocks)
-    found = [largest]
+    joining = [block for block in blocks if block.joins]
+    found = [_disjoint(joining), largest]
     again = {b.operators: b for b in blocks if b.again}
     able = [b for b in largest if b.kept]
     for count in range(1, len(able) + 1):
         if count <= MOST_AGAIN or count == len(able):
             twice = {b.operators for b in able[:count]}
             found.append(tuple(again[b.operators] if b.operators in twice else b for b in largest))
-    found.append(_disjoint([b for b in blocks if b.projects and not b.expands]))
-    found.append(_disjoint([b for b in blocks if b.expands and not b.projects and not b.again]))
+    separable = [b for b in blocks if b.projects and not b.expands]
+    found.append(_disjoint([*joining, *separable]))
+    expanding = [b for b in blocks if b.expands and not b.projects and not b.again]
+    found.append(_disjoint([*joining, *expanding]))
     return [chosen for chosen in dict.fromkeys(found) if chosen]
 
 
 def largest_of(blocks: Sequence[BlockOption]) -> tuple[BlockOption, ...]:
-    """The largest blocks from the front, which keep rows where they can."""
-    return _disjoint(sorted(blocks, key=lambda b: (-len(b.operators), -b.kept)))
+    """Concatenations, then the largest blocks from the front, which keep rows where they can."""
+    return _disjoint(sorted(blocks, key=lambda b: (not b.joins, -len(b.operators), -b.kept)))
 
 
 MOST_AGAIN = 6
@@ -129,6 +156,22 @@ def _disjoint(blocks: Iterable[BlockOption]) -> tuple[BlockOption, ...]:
             taken.update(block.operators)
             found.append(block)
     return tuple(sorted(found, key=lambda b: b.op))
+
+
+def _is_joining(graph: Graph, op: Op, lowered: Lowered) -> bool:
+    """Whether it is a concatenation of some maps along their channels, by copies alone."""
+    node = _only(lowered)
+    if node is None or node.kernel != "lt_concat_row" or lowered.join is not None:
+        return False
+    out = graph.tensors[op.outputs[0]]
+    parts = [graph.tensors[t] for t in op.inputs]
+    maps = (
+        len(out.shape) == 4
+        and out.shape[0] == 1
+        and all(t.shape[:3] == out.shape[:3] for t in parts)
+    )
+    fits = len(parts) <= MOST_PARTS and out.dtype is DType.INT8
+    return maps and fits and not any(t.is_constant for t in parts)
 
 
 def _is_pointwise(lowered: Lowered) -> bool:
@@ -200,25 +243,28 @@ class _Widened:
         core = self._graph.ops[depthwise]
         source = self._graph.tensors[core.inputs[0]]
         made = self._graph.tensors[core.outputs[0]]
-        assert core.window is not None
-        rows, columns = core.window.rows, core.window.columns
+        window = core.window or Window(Axis(), Axis())
+        rows, columns = window.rows, window.columns
         reads = [rows.reads(range(row, row + 1), source.shape[1]) for row in range(made.shape[1])]
         once = len({row for window in reads for row in window})
-        constants = (t for op in ops for t in op.inputs[1:])
+        joins = ops[0].type == "CONCATENATION"
+        given = ops[0].inputs if joins else ops[0].inputs[:1]
+        constants = (t for op in (ops[1:] if joins else ops) for t in op.inputs[1:])
         block = BlockOp(
             id=len(self._ops),
-            inputs=(ops[0].inputs[0], *constants),
+            inputs=(*given, *constants),
+            parts=len(given),
             outputs=(ops[-1].outputs[0],),
-            window=core.window,
+            window=window,
             expand=None if expand < 0 else expand,
-            depthwise=depthwise,
+            core=depthwise,
             project=None if project < 0 else project,
             kept=kept,
             expanded_rows=once if kept or rows.kernel == rows.stride else sum(map(len, reads)),
             expanded_height=rows.reads(range(made.shape[1]), source.shape[1]).stop,
             expanded_columns=columns.reads(range(made.shape[2]), source.shape[2]).stop,
             expand_macs=0
-            if expand < 0
+            if expand < 0 or joins
             else op_macs(self._graph, ops[0]) // (source.shape[1] * source.shape[2]),
             pixel_macs=sum(op_macs(self._graph, op) for op in ops[expand >= 0 :])
             // (made.shape[1] * made.shape[2]),
@@ -231,5 +277,6 @@ class _Widened:
             )
             block = replace(block, intermediates=(number,))
         self._ops.append(block)
-        again = expand >= 0 and not kept and rows.kernel > rows.stride
-        return BlockOption(block.id, members, expand >= 0, project >= 0, kept, again)
+        expands = expand >= 0 and not joins
+        again = expands and not kept and rows.kernel > rows.stride
+        return BlockOption(block.id, members, expands, project >= 0, kept, again, joins)

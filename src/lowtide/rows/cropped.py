@@ -124,9 +124,9 @@ class Cropper:
         found = []
         for maker, columns, rows in (
             (op.expand, read, op.expanded_height),
-            (op.depthwise, made, image_rows(self._tensors[op.outputs[0]])[0]),
+            (op.core, made, image_rows(self._tensors[op.outputs[0]])[0]),
         ):
-            if maker is None or (maker == op.depthwise and op.project is None):
+            if maker is None or (maker == op.core and op.project is None):
                 found.append(-1)
                 continue
             tensor = self._graph.ops[maker].outputs[0]

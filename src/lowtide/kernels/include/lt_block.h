@@ -50,19 +50,21 @@ void lt_block_s8_row(const void *params, const lt_step *step);
 void lt_separable_s8_row(const void *params, const lt_step *step);
 
 /* Blocks of any kernels: what the functions above do with those that `params`, of whatever type, are for.
- * They make so many columns, the depthwise one of rows of in_w pixels.
- * With `in_place`, `project` may write over what it has read: what it reads lies at the end of what it
- * makes, and channels <= out_c. */
-typedef struct {
+ * They make so many columns, the depthwise one of rows of in_w pixels. With `in_place`, `project` may
+ * write over what it has read: what it reads lies at the end of what it makes, and channels <= out_c. */
+typedef struct lt_block lt_block;
+struct lt_block {
     const void *params;
-    void (*expand)(const void *params, int32_t from, int32_t columns, const lt_step *step);
-    void (*project)(const void *params, int32_t columns, const lt_step *step); /* null: there is none */
-    void (*depthwise)(const void *params, int32_t columns, int32_t pad_left, int32_t in_w, const lt_step *step);
+    void (*expand)(const lt_block *block, int32_t from, int32_t columns, const lt_step *step);
+    void (*project)(const lt_block *block, int32_t columns, const lt_step *step); /* null: there is none */
+    void (*depthwise)(const lt_block *block, int32_t columns, int32_t pad_left, int32_t in_w,
+                      const lt_step *step);
     int32_t in_h, in_w, out_w, piece, kept, ahead, pad_top, pad_left, stride_h; /* as above */
     int32_t stride_w, kernel_h, kernel_w, channels; /* of the depthwise convolution */
-    int32_t in_c, out_c;                            /* of the block */
+    int32_t in_c, out_c; /* of the block; in_c is 0 if `expand` is given all its rows from column 0 on */
     int32_t in_place;
-} lt_block;
+    const void *more; /* what else `expand` needs */
+};
 
 /* The second line of its fields, for the params of any kernels. */
 #define LT_BLOCK_SHAPE(p)                                                                            \
@@ -71,6 +73,9 @@ typedef struct {
 
 void lt_block_run(const lt_block *block, const lt_step *step);
 void lt_separable_run(const lt_block *block, const lt_step *step);
+
+/* The block of an lt_block_s8. */
+lt_block lt_block_s8_of(const void *params);
 
 /* `depthwise` of a block whose depthwise kernel is that of lt_depthwise_mult1.h. */
 static inline void lt_block_depthwise(const lt_depthwise_mult1_s8 *depthwise, int lean, int32_t columns,

@@ -31,4 +31,7 @@ typedef struct {
 void lt_block_4x2_s8_row(const void *params, const lt_step *step);
 void lt_separable_4x2_s8_row(const void *params, const lt_step *step);
 
+/* The block of such params. */
+lt_block lt_block_4x2_s8_of(const void *params);
+
 #endif

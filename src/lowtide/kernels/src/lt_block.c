@@ -35,7 +35,8 @@ LT_SHARED void lt_block_run(const lt_block *b, const lt_step *step)
     int32_t room = smaller(width, b->in_w) * size;
     int8_t *windows = step->scratch;
     int8_t *between = past(windows, fresh * room);
-    void *scratch = ((b->project != NULL) && (b->in_place == 0)) ? past(between, b->piece * size) : between;
+    int32_t apart = (b->project != NULL) && (b->in_place == 0);
+    void *scratch = (apart != 0) ? past(between, b->piece * size) : between;
     int8_t *out = step->out[0];
     void *made = between;
     lt_step inner = {rows, &made, scratch, 0};
@@ -55,10 +56,10 @@ LT_SHARED void lt_block_run(const lt_block *b, const lt_step *step)
             if (step->in[i] != NULL) {
                 const void *in = (const int8_t *)step->in[i] + (old * b->in_c);
                 void *to = window + (old - low) * size;
-                lt_step expanding = {&in, &to, scratch, 0};
+                lt_step expanding = {(b->in_c != 0) ? &in : &step->in[i], &to, scratch, 0};
                 (void)memmove(window, window + (low - before) * size, (size_t)((old - low) * size));
                 if (high > old) {
-                    b->expand(b->params, old, high - old, &expanding);
+                    b->expand(b, old, high - old, &expanding);
 #ifdef LT_TRACE
                     if (step->row == 0 || i >= fresh - b->stride_h) { /* made for the first time */
                         lt_trace_inner(0, (top + kept + i) * b->in_w + old, to, (high - old) * size);
@@ -77,7 +78,7 @@ LT_SHARED void lt_block_run(const lt_block *b, const lt_step *step)
         }
         if (out != NULL) {
             made = (b->project != NULL) ? read_by_project(b, n, out, between) : out;
-            b->depthwise(b->params, n, low - first, high - low, &inner);
+            b->depthwise(b, n, low - first, high - low, &inner);
 #ifdef LT_TRACE
             lt_trace_inner(1, (step->row - b->ahead) * b->out_w + x, made, n * size);
 #endif
@@ -85,7 +86,7 @@ LT_SHARED void lt_block_run(const lt_block *b, const lt_step *step)
                 const void *pixels = made;
                 void *to = out;
                 lt_step last = {&pixels, &to, scratch, 0};
-                b->project(b->params, n, &last);
+                b->project(b, n, &last);
             }
             out += n * b->out_c;
         }
@@ -110,38 +111,40 @@ LT_SHARED void lt_separable_run(const lt_block *b, const lt_step *step)
         n = smaller(b->piece, b->out_w - x);
         between = read_by_project(b, n, to, between);
         pixels = between;
-        b->depthwise(b->params, n, b->pad_left - (x * b->stride_w), b->in_w, &first);
+        b->depthwise(b, n, b->pad_left - (x * b->stride_w), b->in_w, &first);
 #ifdef LT_TRACE
         lt_trace_inner(1, step->row * b->out_w + x, between, n * b->channels);
 #endif
-        b->project(b->params, n, &last);
+        b->project(b, n, &last);
         to = (int8_t *)to + (n * b->out_c);
     }
 }
 
-static void expand(const void *params, int32_t from, int32_t columns, const lt_step *step)
+static void expand(const lt_block *b, int32_t from, int32_t columns, const lt_step *step)
 {
     (void)from; /* it reads nothing beyond its columns */
-    lt_conv_packed_s8 part = *((const lt_block_s8 *)params)->expand;
+    lt_conv_packed_s8 part = *((const lt_block_s8 *)b->params)->expand;
     part.out_w = (uint16_t)columns;
     lt_conv_packed_s8_row(&part, step);
 }
 
-static void project(const void *params, int32_t columns, const lt_step *step)
+static void project(const lt_block *b, int32_t columns, const lt_step *step)
 {
-    lt_conv_packed_s8 part = *((const lt_block_s8 *)params)->project;
+    lt_conv_packed_s8 part = *((const lt_block_s8 *)b->params)->project;
     part.out_w = (uint16_t)columns;
     lt_conv_packed_s8_row(&part, step);
 }
 
-static void depthwise(const void *params, int32_t columns, int32_t pad_left, int32_t in_w, const lt_step *step)
+static void depthwise(const lt_block *b, int32_t columns, int32_t pad_left, int32_t in_w,
+                      const lt_step *step)
 {
-    const lt_block_s8 *p = params;
+    const lt_block_s8 *p = b->params;
     lt_block_depthwise(p->depthwise, p->lean, columns, pad_left, in_w, step);
 }
 
-static lt_block block_of(const lt_block_s8 *p)
+LT_SHARED lt_block lt_block_s8_of(const void *params)
 {
+    const lt_block_s8 *p = params;
     const lt_depthwise_mult1_s8 *core = p->depthwise;
     lt_block of = {p,
                    expand,
@@ -154,18 +157,19 @@ static lt_block block_of(const lt_block_s8 *p)
                    core->channels,
                    (p->expand != NULL) ? p->expand->in_c : core->channels,
                    (p->project != NULL) ? p->project->out_c : core->channels,
-                  0};
+                  0,
+                  NULL};
     return of;
 }
 
 LT_SHARED void lt_block_s8_row(const void *params, const lt_step *step)
 {
-    lt_block of = block_of(params);
+    lt_block of = lt_block_s8_of(params);
     lt_block_run(&of, step);
 }
 
 LT_SHARED void lt_separable_s8_row(const void *params, const lt_step *step)
 {
-    lt_block of = block_of(params);
+    lt_block of = lt_block_s8_of(params);
     lt_separable_run(&of, step);
 }

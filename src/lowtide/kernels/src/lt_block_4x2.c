@@ -4,18 +4,18 @@
 
 #include <stddef.h>
 
-static void expand(const void *params, int32_t from, int32_t columns, const lt_step *step)
+static void expand(const lt_block *b, int32_t from, int32_t columns, const lt_step *step)
 {
-    lt_conv_4x2_s8 part = *((const lt_block_4x2_s8 *)params)->expand;
+    lt_conv_4x2_s8 part = *((const lt_block_4x2_s8 *)b->params)->expand;
     part.out_w = (uint16_t)columns;
     part.last = (int16_t)((part.last < from) ? -1 : (part.last - from)); /* the row's, as are its ends */
     part.in_w = (uint16_t)(part.in_w - from);
     lt_conv_4x2_s8_row(&part, step);
 }
 
-static void project(const void *params, int32_t columns, const lt_step *step)
+static void project(const lt_block *b, int32_t columns, const lt_step *step)
 {
-    const lt_block_4x2_s8 *p = params;
+    const lt_block_4x2_s8 *p = b->params;
     lt_conv_4x2_s8 part = *p->project;
     part.out_w = (uint16_t)columns;
     if ((p->in_place != 0U) && ((columns & 1) != 0)) {
@@ -24,23 +24,26 @@ static void project(const void *params, int32_t columns, const lt_step *step)
     lt_conv_4x2_s8_row(&part, step);
 }
 
-static void by_columns(const void *params, int32_t columns, int32_t pad_left, int32_t in_w, const lt_step *step)
+static void by_columns(const lt_block *b, int32_t columns, int32_t pad_left, int32_t in_w,
+                      const lt_step *step)
 {
-    lt_depthwise_3x3_s8 part = *((const lt_block_4x2_s8 *)params)->columns;
+    lt_depthwise_3x3_s8 part = *((const lt_block_4x2_s8 *)b->params)->columns;
     part.out_w = (uint16_t)columns;
     part.pad_left = (int16_t)pad_left;
     part.in_w = (uint16_t)in_w;
     lt_depthwise_3x3_s8_row(&part, step);
 }
 
-static void depthwise(const void *params, int32_t columns, int32_t pad_left, int32_t in_w, const lt_step *step)
+static void depthwise(const lt_block *b, int32_t columns, int32_t pad_left, int32_t in_w,
+                      const lt_step *step)
 {
-    const lt_block_4x2_s8 *p = params;
+    const lt_block_4x2_s8 *p = b->params;
     lt_block_depthwise(p->depthwise, p->lean, columns, pad_left, in_w, step);
 }
 
-static lt_block block_of(const lt_block_4x2_s8 *p)
+LT_SHARED lt_block lt_block_4x2_s8_of(const void *params)
 {
+    const lt_block_4x2_s8 *p = params;
     const lt_depthwise_mult1_s8 *core = p->depthwise;
     int32_t channels = (core != NULL) ? core->channels : p->columns->channels;
     lt_block of = {p,
@@ -54,18 +57,19 @@ static lt_block block_of(const lt_block_4x2_s8 *p)
                    channels,
                    (p->expand != NULL) ? p->expand->in_c : channels,
                    (p->project != NULL) ? p->project->out_c : channels,
-                   p->in_place};
+                   p->in_place,
+                   NULL};
     return of;
 }
 
 LT_SHARED void lt_block_4x2_s8_row(const void *params, const lt_step *step)
 {
-    lt_block of = block_of(params);
+    lt_block of = lt_block_4x2_s8_of(params);
     lt_block_run(&of, step);
 }
 
 LT_SHARED void lt_separable_4x2_s8_row(const void *params, const lt_step *step)
 {
-    lt_block of = block_of(params);
+    lt_block of = lt_block_4x2_s8_of(params);
     lt_separable_run(&of, step);
 }

@@ -4,41 +4,44 @@
 
 #include <stddef.h>
 
-static void expand(const void *params, int32_t from, int32_t columns, const lt_step *step)
+static void expand(const lt_block *b, int32_t from, int32_t columns, const lt_step *step)
 {
     (void)from; /* it reads nothing beyond its columns */
-    lt_conv_vector_s8 part = *((const lt_block_vector_s8 *)params)->expand;
+    lt_conv_vector_s8 part = *((const lt_block_vector_s8 *)b->params)->expand;
     part.out_w = (uint16_t)columns;
     lt_conv_vector_s8_row(&part, step);
 }
 
-static void project(const void *params, int32_t columns, const lt_step *step)
+static void project(const lt_block *b, int32_t columns, const lt_step *step)
 {
-    lt_conv_vector_s8 part = *((const lt_block_vector_s8 *)params)->project;
+    lt_conv_vector_s8 part = *((const lt_block_vector_s8 *)b->params)->project;
     part.out_w = (uint16_t)columns;
     lt_conv_vector_s8_row(&part, step);
 }
 
-static void planes(const void *params, int32_t columns, int32_t pad_left, int32_t in_w, const lt_step *step)
+static void planes(const lt_block *b, int32_t columns, int32_t pad_left, int32_t in_w,
+                      const lt_step *step)
 {
-    lt_depthwise_planes_s8 part = *((const lt_block_vector_s8 *)params)->planes;
+    lt_depthwise_planes_s8 part = *((const lt_block_vector_s8 *)b->params)->planes;
     part.out_w = (uint16_t)columns;
     part.pad_left = (int16_t)pad_left;
     part.in_w = (uint16_t)in_w;
     lt_depthwise_planes_s8_row(&part, step);
 }
 
-static void depthwise(const void *params, int32_t columns, int32_t pad_left, int32_t in_w, const lt_step *step)
+static void depthwise(const lt_block *b, int32_t columns, int32_t pad_left, int32_t in_w,
+                      const lt_step *step)
 {
-    lt_depthwise_vector_s8 part = *((const lt_block_vector_s8 *)params)->depthwise;
+    lt_depthwise_vector_s8 part = *((const lt_block_vector_s8 *)b->params)->depthwise;
     part.out_w = (uint16_t)columns;
     part.pad_left = (int16_t)pad_left;
     part.in_w = (uint16_t)in_w;
     lt_depthwise_vector_s8_row(&part, step);
 }
 
-static lt_block block_of(const lt_block_vector_s8 *p)
+LT_SHARED lt_block lt_block_vector_s8_of(const void *params)
 {
+    const lt_block_vector_s8 *p = params;
     const lt_depthwise_vector_s8 *core = p->depthwise;
     int32_t channels = (core != NULL) ? core->channels : p->planes->channels;
     lt_block of = {p,
@@ -52,18 +55,19 @@ static lt_block block_of(const lt_block_vector_s8 *p)
                    channels,
                    (p->expand != NULL) ? p->expand->in_c : channels,
                    (p->project != NULL) ? p->project->out_c : channels,
-                   0};
+                   0,
+                   NULL};
     return of;
 }
 
 LT_SHARED void lt_block_vector_s8_row(const void *params, const lt_step *step)
 {
-    lt_block of = block_of(params);
+    lt_block of = lt_block_vector_s8_of(params);
     lt_block_run(&of, step);
 }
 
 LT_SHARED void lt_separable_vector_s8_row(const void *params, const lt_step *step)
 {
-    lt_block of = block_of(params);
+    lt_block of = lt_block_vector_s8_of(params);
     lt_separable_run(&of, step);
 }

@@ -1,0 +1,166 @@
+"""Concatenations along channels with what reads them, as blocks (ir/block.py).
+
+The kernel is that of kernels/include/lt_joined.h.
+
+Why: a row of the concatenation is all its parts once more, and other concatenations may join the same
+parts. So pixels are put together where they are read, a few at a time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lowtide.ir.block import BlockOp
+from lowtide.ir.window import Axis
+from lowtide.lower.block_work import pieces
+from lowtide.lower.common import Context
+from lowtide.lower.concat import joins
+from lowtide.lower.counts import Features, Windowed
+from lowtide.lower.nodes import Array, Kernel, Lowered, Node, Params, Port, Reads
+
+MOST_PARTS = 16
+"""LT_JOINED_PARTS in lt_joined.h."""
+
+_MOST = (16, 8, 4, 2, 1)
+"""How many pixels are put together at a time, at most; the first is the normal form."""
+
+
+def join_of(context: Context, op: BlockOp) -> Params:
+    """The concatenation of a block, whose parts are its first inputs. Runs are counted when it runs."""
+    return Params(
+        "lt_join",
+        (
+            ("bytes", Array("int32_t", np.array(sizes_of(context, op)))),
+            ("runs", 0),
+            ("count", op.parts),
+        ),
+    )
+
+
+def sizes_of(context: Context, op: BlockOp) -> list[int]:
+    """Bytes of a pixel of each part."""
+    return [context.input(i).shape[3] for i in range(op.parts)]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What lt_joined does: `of` of the pointwise kernel, named `kernel`, of at most `most` pixels at a
+    time, each of which is put together of parts of `sizes` bytes."""
+
+    of: Windowed
+    kernel: str
+    sizes: tuple[int, ...]
+    most: int
+    is_linear = False
+
+    @property
+    def axis(self) -> Axis:
+        """The window along a row."""
+        return self.of.axis
+
+    @property
+    def in_w(self) -> int:
+        """Columns that are read."""
+        return self.of.in_w
+
+    @property
+    def columns(self) -> int:
+        """Columns that are made."""
+        return self.of.columns
+
+    @property
+    def passes(self) -> int:
+        """How often a step goes over its weights."""
+        return sum(replace(self.of, of=replace(self.of.of, columns=n)).passes for n in self._pieces)
+
+    @property
+    def _pieces(self) -> tuple[int, ...]:
+        return pieces(self.columns, self.most)
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        del padded
+        found: dict[str, float] = {}
+        steps = self.of.of.steps
+        for n, times in Counter(pieces(columns, self.most)).items():
+            calls = steps * times
+            part = replace(self.of, of=replace(self.of.of, steps=calls, rows=calls, padding=0))
+            copied = joins(calls * n, self.sizes)
+            for kernel, of in ((self.kernel, part.features(n, 0)), ("lt_concat_row", copied)):
+                for name, number in ({"call": calls, "step": calls} | dict(of)).items():
+                    key = f"{kernel}/{name}"
+                    found[key] = found.get(key, 0) + number
+        return found
+
+
+def lower(context: Context, op: BlockOp, ways: Sequence[Callable[[int], Lowered]]) -> Lowered:
+    """The node of a concatenation and the pointwise convolution that reads it, by the kernel of the
+    first of these `ways` to lower it of which it is known what it does with fewer pixels."""
+    project = op.project
+    assert project is not None
+    nodes = (way(project).nodes[0] for way in ways)
+    node = next(node for node in nodes if isinstance(node.work, Windowed))
+    forms = [
+        _node(context, op, replace(form, forms=()), most)
+        for most in _MOST
+        for form in dict.fromkeys((node, node.leaner))
+    ]
+    first = forms[0]
+    others = {form.scratch: form for form in forms[:0:-1] if form.scratch < first.scratch}
+    columns = context.output().shape[2]
+    pixel, inner = sum(sizes_of(context, op)), node.scratch
+    narrow = [_room(pieces(n, _MOST[0])[0] * pixel) + inner for n in range(1, columns + 1)]
+    ordered = sorted(others.values(), key=lambda form: -form.scratch)
+    reads = tuple(Reads(t, Axis()) for t in op.inputs[: op.parts])
+    return Lowered(
+        (replace(first, forms=tuple(ordered), narrow_scratch=(0, *narrow)),), columns=reads
+    )
+
+
+def _room(size: int) -> int:
+    return -(-size // 4) * 4
+
+
+def _node(context: Context, op: BlockOp, node: Node, most: int) -> Node:
+    out, sizes = context.output(), sizes_of(context, op)
+    sources = [context.input(i) for i in range(op.parts)]
+    columns, rows = out.shape[2], out.shape[1]
+    each = pieces(columns, most)
+    last = each[-1] if each[-1] != each[0] else None
+    params = Params(
+        "lt_joined",
+        (
+            ("join", join_of(context, op)),
+            ("run", Kernel(node.kernel, node.header)),
+            ("params", of_pixels(node.params, each[0])),
+            ("last", None if last is None else of_pixels(node.params, last)),
+            ("in_c", sum(sizes)),
+            ("out_c", out.bytes // (rows * columns)),
+            ("out_w", columns),
+            ("piece", each[0]),
+        ),
+    )
+    assert isinstance(node.work, Windowed)
+    return Node(
+        op=op.id,
+        kernel="lt_joined_row",
+        header="lt_joined.h",
+        params=params,
+        inputs=tuple(Port(t.id, rows, t.bytes // rows) for t in sources),
+        outputs=(Port(out.id, rows, out.bytes // rows),),
+        steps=rows,
+        scratch=_room(each[0] * sum(sizes)) + node.scratch,
+        scratch_lasts=False,
+        work=Joined(node.work, node.kernel, tuple(sizes), most),
+    )
+
+
+def of_pixels(params: Params, columns: int) -> Params:
+    """The params of a pointwise convolution for so many pixels."""
+    sizes = {"out_w": columns, "in_w": columns}
+    fields = tuple((name, sizes.get(name, value)) for name, value in params.fields)
+    return replace(params, fields=fields)
