@@ -50,8 +50,8 @@ _QUICK = ("4x2", "vector")
 class Unit:
     """A block: a depthwise convolution, its pointwise ones of `expand` and `project` channels (0: there
     is none), and whether it keeps rows. Activations and zero points are those of all three. With
-    `joins`, what it reads is put together of its input and of others, of so many channels, and there may be no
-    depthwise convolution as its `core`."""
+    `joins`, what it reads is put together of its input and of others, of so many channels, and there may
+    be no depthwise convolution as its `core`."""
 
     kernel: tuple[int, int] = (3, 3)
     stride: tuple[int, int] = (1, 1)

@@ -138,7 +138,7 @@ class Drawing:
             intermediates=tuple(lines),
             window=Window(Axis(), Axis(kernel, stride, 1, left, right)),
             expand=None,
-            depthwise=0,
+            core=0,
             project=None,
             kept=0,
             expanded_rows=rows,
