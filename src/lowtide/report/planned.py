@@ -114,8 +114,8 @@ def _words(plan: RowPlan) -> list[str]:
         )
     if any(stage.blocks for stage in plan.stages):
         lines.append(
-            "block: a 1x1 convolution, a depthwise one and another 1x1 that run as one operator, "
-            "pixel by pixel."
+            "block: a concatenation of channels, 1x1 and depthwise convolutions that run as one "
+            "operator, a few pixels at a time."
         )
     return lines
 
