@@ -104,8 +104,9 @@ class Rows:
 
     @property
     def around(self) -> range:
-        """The run with those that are kept."""
-        return next(run for run in self.there if self.kept.start in run)
+        """The run with those that are kept, or, if there are none, with the last that are made."""
+        inside = self.kept.start if self.kept else self.made[-1].start
+        return next(run for run in self.there if inside in run)
 
     def slots(self, period: int, shift: int) -> int:
         """Rows of the memory that outlives it. Apart, it has the new ones of as many invocations as it

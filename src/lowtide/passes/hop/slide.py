@@ -29,9 +29,16 @@ from lowtide.passes.rewriting import next_buffer, readers_of, with_ops
 from lowtide.passes.simplify.result import Simplified, changed
 
 
-def slide(graph: Graph, hop: int, keep: int | None = None, time: int | None = None) -> Simplified:
+def slide(
+    graph: Graph,
+    hop: int,
+    keep: int | None = None,
+    time: int | None = None,
+    ring: bool = False,
+) -> Simplified:
     """`graph`, of `check_slides`, for a window that moves on by `hop` rows, keeping rows of the input
-    and of `keep` other tensors, by default of those that save work.
+    and of `keep` other tensors, by default of those that save work. With a `ring`, rows of the input are
+    read where the caller keeps them.
 
     Raises ModelError for a network that can keep nothing, UsageError for a hop that is not less than the
     window, or if axis `time` of the input is not that of its rows.
@@ -54,17 +61,18 @@ def slide(graph: Graph, hop: int, keep: int | None = None, time: int | None = No
             f"give a hop of 1 to {rows - 1} rows, or leave it out",
         )
     cones = cones_of(shaped, axis)
-    steps = ladder(shaped, cones, hop)
+    steps = ladder(shaped, cones, hop, ring)
     if len(steps) == 1:
         raise _nothing(shaped, cones, hop)
     most = len(steps) - 1
     count = usual(steps) if keep is None else min(keep, most)
     work = rows_of(shaped, cones, hop, steps[count].tensors)
     phases = math.lcm(*(cones.moving[t].period(hop) for t, of in work.items() if of.kept))
-    made = _Sliding(shaped, cones, work, hop)
+    made = _Sliding(shaped, cones, work, hop, ring)
     new = made.graph()
     slid = tuple(made.slid(t) for t in cones.moving if work[t].kept or work[t].made)
-    new = replace(new, hop=Hop(given, rows, hop, count, most, phases, made.pieces, slid))
+    read = new.tensors[new.inputs[0]].shape[1] if ring else 0
+    new = replace(new, hop=Hop(given, rows, hop, count, most, phases, read, made.pieces, slid))
     window = graph.tensors[given]  # as its caller has it
     new = replace(new, tensors=(*new.tensors[:given], window, *new.tensors[given + 1 :]))
     return changed(graph, new)
@@ -141,6 +149,7 @@ class _Sliding:
     cones: Cones
     work: dict[int, Rows]
     hop: int
+    ring: bool
     tensors: list[Tensor] = field(init=False)
     ops: list[Op] = field(default_factory=list)
     shifted: list[tuple[int, int, int]] = field(default_factory=list)
@@ -155,14 +164,17 @@ class _Sliding:
     def graph(self) -> Graph:
         """All of it."""
         given = self.old.inputs[0]
-        rows = self.work[given].made[0]
+        rows = self.work[given].around if self.ring else self.work[given].made[0]
         taken = new = self.like(given, rows)
         axis, shape = self.cones.moving[given].axis, self.tensors[new].shape
         if axis > 1 or len(shape) == 2:  # rows of a map, for its caller
             in_rows = (1, len(rows), *(shape[axis + 1 :] or (1,)))
             taken = self.add(replace(self.tensors[new], shape=in_rows))
             self.ops.append(Op(-1, "RESHAPE", (taken,), (new,)))
-        self.settle(given, [_Run(rows, new)])
+        if self.ring:
+            self.there[given] = [_Run(rows, new)]
+        else:
+            self.settle(given, [_Run(rows, new)])
         for op in self.old.ops:
             flow = self.cones.flows.get(op.id)
             if flow is None:
