@@ -68,6 +68,7 @@ def options(seed: int) -> Options:
         name="net",
         effort=0.05,
         hop_axis=2 if time_of(seed) == 2 else None,
+        input_mode="const" if rng.random() < 0.4 else "streamed",
     )
 
 
@@ -262,6 +263,122 @@ static int pull(void *context, int input, int row, void *to)
     run_main(tmp_path, [program], body, declarations)
 
 
+def test_a_program_reads_its_window_in_the_callers_ring(tmp_path: Path) -> None:
+    """Rings of all lengths, from the least on: rows that come one by one, in slices, or before the call;
+    a dropped row, and a ring elsewhere. What is not of the window is noise."""
+    model = model_of("wake-word-window")
+    program = compile_model(model, Options(hop=4, name="net", input_mode="const", slices=True))
+    assert program.graph.hop is not None and program.graph.hop.ring == 6
+    assert program.files["net.h"].count(b"#define NET_RING_ROWS 6") == 1
+    rng = np.random.default_rng(1)
+    rows = rng.integers(-128, 128, (60, 40), np.int8)
+    (given,), (made,) = model.graph.inputs, model.graph.outputs
+    inputs = [{given: rows[at : at + 30].reshape(1, 30, 1, 40)} for at in range(31)]
+    found = reference(model, inputs, [made])
+    wanted = np.concatenate([sample[made].reshape(-1) for sample in found.samples])
+    declarations = (
+        '#include "net.h"\n'
+        f"static const int8_t rows[] = {{{', '.join(map(str, rows.reshape(-1)))}}};\n"
+        f"static const int8_t wanted[] = {{{', '.join(map(str, wanted))}}};\n"
+        """
+static net_t m;
+static int8_t ring[40 * 64], *newest;
+static int count, at; /* rows of the ring; of the window that is pulled, the first */
+
+static int come(int row) /* to its place, and the row behind it is noise if nobody may read it */
+{
+    newest = net_next_row(&m);
+    CHECK(newest >= ring && newest < ring + count * 40 && (newest - ring) % 40 == 0);
+    memcpy(newest, rows + row * 40, 40);
+    if (count > NET_RING_ROWS) {
+        memset(newest + 40 < ring + count * 40 ? newest + 40 : ring, row, 40);
+    }
+    return 0;
+}
+
+static int pull(void *context, int input, int row, void *to)
+{
+    (void)context;
+    (void)input;
+    if (at + row == 99) {
+        return 7;
+    }
+    return come(at + row) == 0 && newest == to ? 0 : 5;
+}
+
+static int is_of(int window)
+{
+    return memcmp(net_output(&m, 0), wanted + window * 3, 3) == 0;
+}
+"""
+    )
+    body = """
+    static uint8_t arena[NET_ARENA_SIZE] __attribute__((aligned(NET_ARENA_ALIGN)));
+    static uint8_t state[NET_STATE_SIZE] __attribute__((aligned(16)));
+    CHECK(net_init(&m, arena, sizeof arena, state, sizeof state) == LT_OK);
+    CHECK(net_next_row(&m) == NULL && net_row_done(&m) == LT_ERROR_ARGUMENT); /* there is no ring */
+    CHECK(net_invoke(&m) == LT_ERROR_ARGUMENT && net_invoke_some(&m, 1) == LT_ERROR_ARGUMENT);
+    CHECK(net_set_ring(&m, NULL, 6, 0) == LT_ERROR_ARGUMENT);
+    CHECK(net_set_ring(&m, ring, 5, 0) == LT_ERROR_ARGUMENT);
+    CHECK(net_set_ring(&m, ring, 6, 6) == LT_ERROR_ARGUMENT);
+    CHECK(net_set_ring(&m, ring, 6, -1) == LT_ERROR_ARGUMENT);
+    CHECK(net_set_ring(&m, ring, 65536, 0) == LT_ERROR_ARGUMENT);
+    for (count = 6; count <= 64; count++) {
+        memset(ring, count, sizeof ring);
+        memset(arena, 0x5a, sizeof arena);
+        CHECK(net_set_ring(&m, ring, count, count / 2) == LT_OK && net_rows_wanted(&m) == 30);
+        for (int row = 0; row < 38; row++) {
+            CHECK(net_rows_wanted(&m) == (row < 30 ? 30 - row : (34 - row) & 3));
+            if (net_rows_wanted(&m) == 0) {
+                CHECK(is_of(row - 30) && net_begin(&m) == LT_OK && net_rows_wanted(&m) == 4);
+            }
+            CHECK(come(row) == 0 && net_row_done(&m) == LT_OK);
+        }
+        CHECK(is_of(8) && net_rows_wanted(&m) == 0 && net_row_done(&m) == LT_ERROR_ARGUMENT);
+        CHECK(net_push_rows(&m, rows + 38 * 40, 5) == LT_ERROR_ARGUMENT);
+        CHECK(net_push_rows(&m, rows + 38 * 40, 3) == LT_OK && net_rows_wanted(&m) == 1);
+        CHECK(net_push_rows(&m, rows + 41 * 40, 1) == LT_OK && is_of(12));
+        CHECK(net_set_pull(&m, pull, NULL) == LT_OK);
+        at = 16;
+        CHECK(net_invoke(&m) == LT_OK && is_of(16));
+        at = 20;
+        int slices = 1;
+        for (int status = LT_MORE; status == LT_MORE; slices++) {
+            status = net_invoke_some(&m, 1000);
+            CHECK(status == LT_OK || (status == LT_MORE && net_next_row(&m) == NULL));
+        }
+        CHECK(slices > 4 && is_of(20));
+        CHECK(net_push_rows(&m, rows, 1) == LT_OK && net_begin(&m) == LT_OK); /* a row was dropped */
+        CHECK(net_rows_wanted(&m) == 30);
+        at = 1;
+        while (net_invoke_some(&m, 20000) == LT_MORE) {
+        }
+        CHECK(is_of(1));
+        at = 99 - 26;
+        CHECK(net_invoke(&m) == 7 && net_rows_wanted(&m) == 0); /* a callback gave up */
+        CHECK(net_begin(&m) == LT_OK && net_rows_wanted(&m) == 30);
+        at = 2;
+        CHECK(net_invoke(&m) == LT_OK && is_of(2));
+        m.hop.stream.pull = NULL; /* as before there is one */
+        CHECK(net_reset(&m) == LT_OK && net_rows_wanted(&m) == 30);
+        if (count < 30) { /* they cannot be all there */
+            CHECK(net_invoke(&m) == LT_ERROR_ARGUMENT && net_invoke_some(&m, 9) == LT_ERROR_ARGUMENT);
+            continue;
+        }
+        CHECK(net_set_ring(&m, ring, count, count - 3) == LT_OK);
+        for (int row = 0; row < 30; row++) {
+            memcpy(ring + (row + count - 3) % count * 40, rows + row * 40, 40);
+        }
+        CHECK(net_invoke(&m) == LT_OK && is_of(0));
+        for (int row = 30; row < 34; row++) {
+            memcpy(ring + (row + count - 3) % count * 40, rows + row * 40, 40);
+        }
+        CHECK(net_invoke(&m) == LT_OK && is_of(4));
+    }
+"""
+    run_main(tmp_path, [program], body, declarations)
+
+
 def test_recorded_windows(tmp_path: Path) -> None:
     """Each must have the rows of the one before it."""
     compiled = compile_model(model_of("wake-word-window"), Options(hop=2))
@@ -380,7 +497,6 @@ def test_refusals() -> None:
     )
     compile_model(model_of("wake-word-window"), Options(hop=1, hop_axis=1))
     excluded: dict[str, dict[str, object]] = {
-        "--input const": {"input_mode": "const"},
         "--output streamed": {"output_mode": "streamed"},
         "--schedule operators": {"schedule": "operators"},
         "--preserve-input": {"preserve_input": True},

@@ -64,7 +64,17 @@ def instance_bytes(assembly: Assembly) -> int:
     """Bytes of NAME_t."""
     counters = -(-2 * max(1, assembly.counters) // _POINTER) * _POINTER
     how = modes(assembly)
-    stream = _RING if how.ring else _HOP if how.hops else _STREAM if how.stops else _POSITION if how.slices else 0
+    stream = (
+        _RING
+        if how.ring
+        else _HOP
+        if how.hops
+        else _STREAM
+        if how.stops
+        else _POSITION
+        if how.slices
+        else 0
+    )
     return stream + _POINTER * (assembly.bases + assembly.pointers) + counters
 
 

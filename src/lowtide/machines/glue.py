@@ -25,8 +25,8 @@ class Interface:
     With `sets_inputs` the model does not own its inputs: NAME_set_input is told where they are. With
     `pulls` it asks for their rows, with `pushes` it takes them from NAME_push_rows as well; with `takes`
     it hands over the rows of its outputs; with `slices` it has NAME_invoke_some. `state_bytes` is 0 if
-    it keeps nothing between invocations, `hop_rows` if its window does not slide, and `ring_rows` if that
-    does not stay in a ring of the caller's.
+    it keeps nothing between invocations, `hop_rows` if its window does not slide, and `ring_rows`
+    if that does not stay in a ring of the caller's.
     """
 
     name: str

@@ -399,7 +399,7 @@ def _exchanged(defined: Mapping[str, str], kind: str) -> tuple[Exchanged, ...]:
 
 
 def _hop(defined: Mapping[str, str], inputs: tuple[Exchanged, ...]) -> tuple[Exchanged, ...]:
-    """What a run takes of the inputs: of a window that slides, its new rows, or what it reads of a ring."""
+    """What a run takes of the inputs: of a window that slides, its new rows, or those of a ring."""
     if "HOP_ROWS" not in defined:
         return inputs
     if "RING_ROWS" in defined:

@@ -171,8 +171,8 @@ class _Ready:
 class Machine:
     """The memory of one run of `bundle`, and what it has exchanged so far.
 
-    Rows of a ring of the caller's lie in memory `ring`, one after the other, as they do but for one place
-    where they go on elsewhere: no kernel may read beyond a row.
+    Rows of a ring of the caller's lie in memory `ring`, one after the other. Behind one of them they go
+    on elsewhere in the caller's memory, so no kernel may read beyond a row.
 
     `contract(number)` is the contract of a node that runs a kernel, and bytes of its scratch memory.
     `inputs` and `outputs` are the values of the network's.

@@ -43,7 +43,8 @@ typedef struct {
 int lt_hop_ring_set(const lt_ring_hops *hops, void *net, void *rows, int count, int next);
 
 /* As in lt_hop.h, but for this: where the next row goes is the next row of the ring; without a callback,
- * lt_hop_ring_invoke takes the rows that it wants as given. Without a ring, these are errors. */
+ * lt_hop_ring_invoke takes the rows that it wants as given, and fails if the ring has not so many. Rows
+ * without a ring are errors. */
 int lt_hop_ring_reset(const lt_ring_hops *hops, void *net);
 int lt_hop_ring_begin(const lt_ring_hops *hops, void *net);
 int lt_hop_ring_invoke(const lt_ring_hops *hops, void *net);
@@ -55,7 +56,7 @@ int lt_hop_ring_push_rows(const lt_ring_hops *hops, void *net, const void *rows,
 void lt_hop_ring_take(const lt_ring_hops *hops, void *net);
 void lt_hop_ring_start(const lt_ring_hops *hops, void *net);
 
-/* Ask the callback for the next row, if there is one. A window whose row does not come is given up. */
+/* Ask the callback for the next row, if there is one. A window that lacks a row is given up. */
 int lt_hop_ring_pull(const lt_ring_hops *hops, void *net);
 
 #ifdef __cplusplus

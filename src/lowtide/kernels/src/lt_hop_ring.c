@@ -98,9 +98,13 @@ LT_SHARED int lt_hop_ring_pull(const lt_ring_hops *hops, void *net)
 {
     lt_hop_ring *const m = net;
     void *const row = lt_hop_ring_next_row(hops, net);
-    int status = (row == NULL) ? LT_ERROR_ARGUMENT : LT_OK;
-    if ((status == LT_OK) && (m->stream.pull != NULL)) {
+    int status = LT_OK;
+    if ((row == NULL) || ((m->stream.pull == NULL) && (m->left > m->count))) { /* not all can be there */
+        status = LT_ERROR_ARGUMENT;
+    } else if (m->stream.pull != NULL) {
         status = m->stream.pull(m->stream.pull_context, 0, hops->window - m->left, row);
+    } else {
+        /* it is there */
     }
     if (status != LT_OK) {
         m->left = 0;

@@ -36,7 +36,7 @@ def usual(steps: Sequence[Step]) -> int:
 
 
 def ladder(graph: Graph, cones: Cones, hop: int, ring: bool = False) -> list[Step]:
-    """What to keep rows of if it is none, one, two ... tensors; in a `ring`, the input's are the caller's."""
+    """What to keep rows of if it is none, one, two ... tensors. The input's in a `ring` are no state."""
     own = cones.moving.keys() - ({graph.inputs[0]} if ring else set())
     every = rows_of(graph, cones, hop, cones.moving.keys())
     left = frozenset(t for t, of in every.items() if of.kept) - {graph.inputs[0]}
