@@ -34,6 +34,8 @@ from lowtide.tflite.read import parse
 from lowtide.zoo.writer import write
 from networks import model_of
 from random_nets import Maker
+from signal_models import Signals
+from signal_nets import spectrum_network
 from sliding_nets import sliding_network
 
 SEEDS = (*range(24), 9022, 9043, 9179)
@@ -479,6 +481,20 @@ def test_phases() -> None:
     assert checking.verify(compiled, samples=60).bit_exact
     text = plan_text(planned_model(model, Options(hop=1, keep=5, effort=0.1)))
     assert "tensors are kept in 2 phases; --hop 2 needs only one" in " ".join(text.split())
+
+
+def test_operators_that_remember_nothing_do_not_stream() -> None:
+    """Most signal operators look at their input alone, as do framers whose frames share nothing."""
+    told = refused(spectrum_network(1), hop=1)
+    assert (
+        "nothing but the input can be kept: operator 0 (SignalWindow) reads the whole window"
+        in told
+    )
+    for size, streams in ((10, True), (8, False)):
+        net = Signals()
+        net.framer(net.input((1, 32)), size, 8, prefill=True)
+        told = refused(net.build(), hop=1)
+        assert ("operator 0 (SignalFramer) keeps state from one run to the next" in told) == streams
 
 
 def test_refusals() -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from lowtide.errors import ModelError, UsageError
 from lowtide.ir.graph import DType, Graph, Hop, Op, Piece, Slid, Tensor
 from lowtide.ir.operands import Operands
+from lowtide.ir.signal import SIGNAL, state_of
 from lowtide.ir.slices import sliced
 from lowtide.ir.state import ShiftRowsOp, WriteRowsOp, keeps_state
 from lowtide.ir.window import Axis, Window
@@ -81,7 +82,7 @@ def slide(
 def check_slides(graph: Graph) -> Graph:
     """`graph` itself; raises ModelError for one that keeps state of its own, or has several inputs."""
     for op in graph.ops:
-        if keeps_state(op) or any(t >= 0 and graph.tensors[t].is_variable for t in op.inputs):
+        if _remembers(graph, op):
             raise ModelError(
                 f"--hop: operator {op.id} ({op.label}) keeps state from one run to the next, so the "
                 "network streams already",
@@ -94,6 +95,13 @@ def check_slides(graph: Graph) -> Graph:
             "leave out --hop",
         )
     return graph
+
+
+def _remembers(graph: Graph, op: Op) -> bool:
+    """Whether an operator keeps something from one run to the next; most signal operators do not."""
+    if op.custom in SIGNAL:
+        return state_of(Operands(graph, op)) is not None
+    return keeps_state(op) or any(t >= 0 and graph.tensors[t].is_variable for t in op.inputs)
 
 
 def _nothing(graph: Graph, cones: Cones, hop: int) -> ModelError:
