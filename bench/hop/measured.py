@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from bench.shared.outside import NeedsError, shared_model
@@ -29,7 +29,8 @@ _SPEECH, _KWS, _WAKE = "tflm_micro_speech_int8", "mlperf_kws_int8", "zoo:wake-wo
 class _Case:
     """A network whose window moves on by `hop` rows, with rows of `keep` tensors kept, or as many as go
     into `times` the RAM of its window. At most so many MACs; instructions, as a share of the window's or
-    as a number; bytes of arena and state, as a number or times the window's. 0: measured."""
+    as a number; bytes of arena and state, as a number or times the window's. 0: measured. In a `ring`,
+    rows of the input stay in the caller's memory."""
 
     network: str
     hop: int
@@ -40,6 +41,7 @@ class _Case:
     instructions: int = 0
     ram: int = 0
     ram_times: float = 0
+    ring: bool = False
 
 
 _CASES = (
@@ -53,6 +55,9 @@ _CASES = (
     _Case(_KWS, 2, times=1.25, ram_times=1.25),
     _Case(_KWS, 1, keep=5),
     _Case(_KWS, 1, keep=3),
+    _Case(_WAKE, 1, macs=46_040, share=0.08, ram_times=1.05, ring=True),
+    _Case(_KWS, 2, keep=4, instructions=1_600_000, ram=25_000, ring=True),
+    _Case(_KWS, 2, keep=0, ring=True),
 )
 
 
@@ -65,11 +70,14 @@ def hop_rows() -> list[Row]:
 def _row(case: _Case) -> tuple[_Case, Row]:
     hops = f"{case.hop} row{'s' * (case.hop > 1)}"
     label = f"{case.network}, {hops}" + (f", {case.keep} kept" if case.keep is not None else "")
+    label += ", in a ring" * case.ring
     label += f", within {case.times:g} times the RAM" if case.times else ""
     try:
         model, whole = _loaded(case.network), _whole(case.network)
         most = int(case.times * whole.compiled.ram_bytes) if case.times else None
         options = Options(hop=case.hop, keep=case.keep, max_ram=most, target="cortex-m4")
+        if case.ring:
+            options = replace(options, input_mode="const")
         ran = checking.run(compile_model(model, options), M4)
     except (NeedsError, LowtideError) as error:
         state, problem = end_of(error)
@@ -109,6 +117,7 @@ def _record(case: _Case, ran: Ran, whole: Ran) -> dict[str, object]:
         "network": case.network,
         "hop_rows": hop.new,
         "phases": hop.phases,
+        "ring_rows": hop.ring,
         "window_rows": hop.rows,
         "kept": hop.kept,
         "most": hop.most,

@@ -27,6 +27,8 @@ from lowtide.ir.macs import graph_macs
 from lowtide.machines.board import targets
 from lowtide.oracle.samples import reference
 from lowtide.passes.hop.cones import Moving
+from lowtide.passes.hop.slide import _Sliding
+from lowtide.prove.proof import ProofError
 from lowtide.report.deployment import verified_text
 from lowtide.report.page import report_document
 from lowtide.report.planned import plan_document, plan_text
@@ -379,6 +381,49 @@ static int is_of(int window)
     }
 """
     run_main(tmp_path, [program], body, declarations)
+
+
+def test_what_reads_rows_of_a_ring_as_one_has_a_copy() -> None:
+    """A RESHAPE to other rows, beside layers whose rows are kept; and a map of one row, turned."""
+    net = Maker("flat")
+    x = net.input((1, 40, 6))
+    rows = net.fully_connected(x, "rows", 4, keep_num_dims=True)
+    whole = net.fully_connected(net.reshape(x, "flat", (1, 240)), "whole", 3)
+    assert in_a_ring(net.finish(rows, whole)) == 40
+    net = Maker("coarse")
+    x = net.input((1, 20, 4, 2))
+    kept = net.conv(x, "kept", 3, (3, 1), 1, same=False)
+    other = net.conv(net.reshape(x, "other", (1, 10, 8, 2)), "wide", 3, (3, 3), 1)
+    assert in_a_ring(net.finish(net.mean(kept, "mean"), other)) == 20
+    net = Maker("itself")
+    x = net.input((1, 20, 4, 2))
+    assert in_a_ring(net.finish(net.conv(x, "kept", 3, (3, 1), 1, same=False), x)) == 20
+    net = Maker("line")
+    line = net.conv(net.input((1, 1, 40, 2)), "line", 3, (1, 3), 1, same=False)
+    assert in_a_ring(net.finish(net.mean(line, "mean"))) == 4
+    net = Maker("samples")
+    x = net.input((1, 64))
+    samples = net.finish(net.fully_connected(net.add(x, x, "twice"), "dense", 4))
+    told = refused(samples, hop=2, input_mode="const")
+    assert told.startswith("--hop and --input const: rows of [1, 64] along axis 1 are no rows to")
+
+
+def test_rows_of_a_ring_that_are_read_as_one_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_Sliding, "read", lambda self, _, tensor: self.whole(tensor))
+    net = Maker("flat")
+    x = net.input((1, 40, 6))
+    rows = net.fully_connected(x, "rows", 4, keep_num_dims=True)
+    data = net.finish(rows, net.fully_connected(net.reshape(x, "flat", (1, 240)), "whole", 3))
+    with pytest.raises(ProofError, match="it reads rows 0 and 1 of a ring as one"):
+        compile_model(parse(data, path="net"), Options(hop=2, input_mode="const"))
+
+
+def in_a_ring(data: bytes) -> int:
+    """How many rows of its window a network reads at a hop of 2; every output is right."""
+    compiled = compile_model(parse(data, path="net"), Options(hop=2, input_mode="const"))
+    assert checking.verify(compiled, samples=20).bit_exact
+    assert compiled.proof.data_flow and compiled.graph.hop is not None
+    return compiled.graph.hop.ring
 
 
 def test_recorded_windows(tmp_path: Path) -> None:

@@ -415,8 +415,8 @@ class Options:
         found = next((flag for flag, given in no.items() if given), None)
         if found is not None:
             raise UsageError(
-                f"--hop and {found} cannot be combined: the new rows of a window are streamed in, and "
-                "its outputs are complete only after the last row",
+                f"--hop and {found} cannot be combined: the new rows of a window are streamed in, or in "
+                "a ring of yours, and its outputs are complete only after the last row",
                 f"leave out {found}",
             )
 

@@ -22,7 +22,7 @@ from lowtide.ir.signal import SIGNAL, state_of
 from lowtide.ir.slices import sliced
 from lowtide.ir.state import ShiftRowsOp, WriteRowsOp, keeps_state
 from lowtide.ir.window import Axis, Window
-from lowtide.passes.hop.cones import Cones, Rows, cones_of, rows_of
+from lowtide.passes.hop.cones import EATING, Cones, Rows, cones_of, rows_of
 from lowtide.passes.hop.flows import Flow
 from lowtide.passes.hop.keeping import ladder, usual
 from lowtide.passes.hop.rows import in_rows, strided
@@ -60,6 +60,12 @@ def slide(
         raise UsageError(
             f"--hop {hop}: the window has {rows} rows, and this hop replaces all of them",
             f"give a hop of 1 to {rows - 1} rows, or leave it out",
+        )
+    if ring and (axis > 1 or len(shaped.tensors[given].shape) == 2):
+        raise UsageError(
+            f"--hop and --input const: rows of {list(shaped.tensors[given].shape)} along axis {axis} "
+            "are no rows to lowtide's kernels, which would read several of your ring as one",
+            "leave out --input const",
         )
     cones = cones_of(shaped, axis)
     steps = ladder(shaped, cones, hop, ring)
@@ -186,7 +192,7 @@ class _Sliding:
         for op in self.old.ops:
             flow = self.cones.flows.get(op.id)
             if flow is None:
-                inputs = tuple(self.whole(t) if t in self.there else t for t in op.inputs)
+                inputs = tuple(self.read(op, t) if t in self.there else t for t in op.inputs)
                 self.ops.append(replace(op, inputs=inputs))
             else:
                 made = op.outputs[0]
@@ -348,6 +354,17 @@ class _Sliding:
         made = self.like(tensor, rows)
         options = {"axis": self.cones.moving[tensor].axis, "fused_activation_function": 0}
         self.ops.append(Op(-1, "CONCATENATION", tuple(parts), (made,), options))
+        return made
+
+    def read(self, op: Op, tensor: int) -> int:
+        """The tensor that has all rows of `tensor`, for an operator that may read several as one: those
+        of a ring are copied."""
+        source = self.whole(tensor)
+        if not self.ring or tensor != self.old.inputs[0] or op.type in EATING:
+            return source
+        made = self.like(tensor, range(self.cones.moving[tensor].rows))
+        taken = [range(n) for n in self.tensors[source].shape]
+        self.ops.append(strided(source, made, taken, self.constant))
         return made
 
     def whole(self, tensor: int) -> int:
