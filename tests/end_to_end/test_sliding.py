@@ -6,6 +6,7 @@ and the rows that callers in C of the tests' own give are those that the header 
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +36,7 @@ from lowtide.report.planned import plan_document, plan_text
 from lowtide.tflite.read import parse
 from lowtide.zoo.writer import write
 from networks import model_of
+from odd_nets import requantised
 from random_nets import Maker
 from signal_models import Signals
 from signal_nets import spectrum_network
@@ -470,6 +472,51 @@ def refused(network: str | bytes, **asked: object) -> str:
     with pytest.raises((ModelError, UsageError)) as caught:
         compile_model(model, Options(**asked))  # type: ignore[arg-type]  # of several types
     return str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["", "INT16"])
+@pytest.mark.parametrize("head", ["mean", "sum", "average_pool"])
+def test_what_leaves_a_sum_is_subtracted(head: str, kind: str) -> None:
+    """Of 40 rows, two are added and two subtracted; with values at both ends of what they can be."""
+    model = parse(summed(head, kind), path="net")
+    for asked in (Options(hop=2), Options(hop=2, input_mode="const", slices=True), Options(hop=3)):
+        compiled = compile_model(model, asked)
+        kinds = [op.type for op in compiled.graph.ops]
+        assert kinds.count("TOTAL") == 2 and kinds.count("OF_TOTAL") == 1
+        assert checking.verify(compiled, samples=60).bit_exact
+        assert compiled.proof.data_flow and not compiled.proof.left_out
+    assert "TOTAL" not in [op.type for op in compile_model(model, Options(hop=2, keep=0)).graph.ops]
+
+
+def test_sums_are_kept_where_that_is_cheaper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not of so few rows that as many come and go, nor of rows tied to an edge."""
+    model = parse(summed("mean", ""), path="net")
+    fewer = compile_model(model, Options(hop=20))
+    assert "TOTAL" not in [op.type for op in fewer.graph.ops]
+    kws = compile_model(model_of("ds-cnn-kws"), Options(hop=2, keep=5, effort=0.1))
+    assert "TOTAL" not in [op.type for op in kws.graph.ops]
+    asked = Options(hop=1, target="cortex-m4")
+    quick = compile_model(model, asked).instructions_predicted
+    monkeypatch.setattr(sys.modules[_Sliding.__module__], "totals_of", lambda *_: None)
+    assert 2 * quick < compile_model(model, asked).instructions_predicted
+
+
+def summed(head: str, kind: str) -> bytes:
+    """A layer of 40 rows of 2 columns, whose sum is all that is read."""
+    net = Maker("summed")
+    x = net.conv(net.input((1, 44, 2, 3)), "layer", 32, (5, 1), 1, same=False)
+    x = net.average_pool(x, "all") if head == "average_pool" else net.mean(x, "all")
+    if head == "average_pool":
+        x = net.reshape(x, "flat", (1, 32))
+    spec = net.described(x)
+    if head == "sum":
+        tensors, ops = list(spec.tensors), list(spec.ops)
+        (made,), ops[-1] = ops[-1].outputs, replace(ops[-1], kind="SUM")
+        scales = tensors[made].scales
+        assert scales is not None
+        tensors[made] = replace(tensors[made], scales=scales * np.float32(50))
+        spec = replace(spec, tensors=tuple(tensors), ops=tuple(ops))
+    return write(requantised(spec, kind, Random(1)) if kind else spec)
 
 
 def test_what_ends_it() -> None:

@@ -20,12 +20,13 @@ from lowtide.ir.graph import DType, Graph, Hop, Op, Piece, Slid, Tensor
 from lowtide.ir.operands import Operands
 from lowtide.ir.signal import SIGNAL, state_of
 from lowtide.ir.slices import sliced
-from lowtide.ir.state import ShiftRowsOp, WriteRowsOp, keeps_state
+from lowtide.ir.state import OfTotalOp, ShiftRowsOp, TotalOp, WriteRowsOp, keeps_state
 from lowtide.ir.window import Axis, Window
 from lowtide.passes.hop.cones import EATING, Cones, Rows, cones_of, rows_of
 from lowtide.passes.hop.flows import Flow
 from lowtide.passes.hop.keeping import ladder, usual
 from lowtide.passes.hop.rows import in_rows, strided
+from lowtide.passes.hop.totals import Totals, totals_of
 from lowtide.passes.rewriting import next_buffer, readers_of, with_ops
 from lowtide.passes.simplify.result import Simplified, changed
 
@@ -191,7 +192,10 @@ class _Sliding:
             self.settle(given, [_Run(rows, new)])
         for op in self.old.ops:
             flow = self.cones.flows.get(op.id)
-            if flow is None:
+            totals = totals_of(self.old, self.cones, self.work, op, self.hop)
+            if totals is not None and not (self.ring and totals.source == given):
+                self.total(op, totals)
+            elif flow is None:
                 inputs = tuple(self.read(op, t) if t in self.there else t for t in op.inputs)
                 self.ops.append(replace(op, inputs=inputs))
             else:
@@ -206,6 +210,33 @@ class _Sliding:
             self.ops.append(ShiftRowsOp(id=-1, inputs=variables, rows=shifts, kept=kept))
         whole = replace(self.old, tensors=tuple(self.tensors), inputs=(taken,))
         return with_ops(whole, self.ops)
+
+    def total(self, op: Op, of: Totals) -> None:
+        """A sum over all rows, as totals to which new rows are added, and from which the oldest are
+        subtracted when they have been read."""
+        source, made = self.old.tensors[of.source], op.outputs[0]
+        shape = (1, 1, 1, source.shape[-1])
+        name = f"{source.name}/totals"
+        totals = self.add(
+            replace(source, name=name, shape=shape, dtype=DType.INT32, is_variable=True)
+        )
+        new = self.like(made, range(1)) if made in self.cones.moving else made
+        self.ops += [
+            TotalOp(id=-1, inputs=(totals, self.take(of.source, of.new)), zero=of.zero),
+            OfTotalOp(
+                id=-1,
+                inputs=(totals,),
+                outputs=(new,),
+                options=op.options,
+                kind=op.type,
+                count=of.count,
+                zero=of.zero,
+            ),
+        ]
+        oldest = self.take(of.source, of.oldest)
+        self.ops.append(TotalOp(id=-1, inputs=(totals, oldest), zero=of.zero, leave=True))
+        if made in self.cones.moving:
+            self.settle(made, [_Run(range(1), new)])
 
     def slid(self, tensor: int) -> Slid:
         """What became of a tensor's rows."""
