@@ -133,6 +133,8 @@ def sliding_network(seed: int, time: int = 1) -> bytes:
     shape = *drawn.pair(rng.randint(6, 24), rng.randint(1, 5)), rng.randint(1, 3)
     if rng.random() < 0.15 and time == 1:
         return _in_a_row(drawn)
+    if seed % 10 == 7:
+        return _summed(drawn, shape)
     if rng.random() < 0.3:
         flat = net.input((1, shape[0] * shape[1] * shape[2]))
         x = net.reshape(flat, "rows", (1, *shape))
@@ -152,6 +154,20 @@ def sliding_network(seed: int, time: int = 1) -> bytes:
     if rng.random() < 0.3:
         outputs.insert(0, drawn.head(rng.choice(maps)))
     return _written(drawn, outputs)
+
+
+def _summed(drawn: _Drawn, shape: tuple[int, int, int]) -> bytes:
+    """Layers without padding, whose last rows are summed: nothing is tied to an edge."""
+    rng, net = drawn.rng, drawn.net
+    x = net.input((1, *shape))
+    for _ in range(rng.randint(1, 3)):
+        kernel = rng.randint(1, min(4, x.shape[1])), rng.choice([1, min(3, x.shape[2])])
+        if rng.random() < 0.5:
+            x = net.depthwise(x, drawn.name(), kernel, 1, RELU6, same=False)
+        else:
+            x = net.conv(x, drawn.name(), rng.randint(1, 9), kernel, 1, RELU6, same=False)
+    heads = [net.mean(x, drawn.name()) if rng.random() < 0.5 else net.average_pool(x, drawn.name())]
+    return _written(drawn, [*heads, *([x] if rng.random() < 0.3 else [])])
 
 
 def _in_a_row(drawn: _Drawn) -> bytes:

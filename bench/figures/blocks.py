@@ -191,7 +191,9 @@ def _hops() -> str:
         (
             f"`{r['network']}`",
             f"{r['hop_rows']} of {r['window_rows']}",
-            f"{r['kept']} of {r['most']}" + f", in {r['phases']} phases" * (r["phases"] > 1),
+            f"{r['kept']} of {r['most']}"
+            + f", in {r['phases']} phases" * (r["phases"] > 1)
+            + f", window in a ring of {r['ring_rows']}" * (r["ring_rows"] > 0),
             f"{r['macs_window']:,} -> {r['macs_hop']:,}",
             f"{r['instructions_window']:,} -> **{r['instructions_hop']:,}**",
             f"{r['instructions_row']:,}",

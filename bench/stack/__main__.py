@@ -42,6 +42,8 @@ _PROGRAMS = {
     ),
     "lt_hop.h": ("ds-cnn-kws", Options(hop=1)),
     "lt_hop_slice.h": ("ds-cnn-kws", Options(hop=1, slices=True)),
+    "lt_hop_ring.h": ("ds-cnn-kws", Options(hop=1, input_mode="const")),
+    "lt_hop_ring_slice.h": ("ds-cnn-kws", Options(hop=1, input_mode="const", slices=True)),
 }
 """A program that includes each header of the runtime."""
 

@@ -132,7 +132,7 @@ def run_with(
     program, warnings = build_program(
         {**files, "main.c": main.encode()}, folder, [*CHECKED, *flags]
     )
-    assert warnings == ""
+    assert warnings == "", warnings
     ran = subprocess.run(
         [program],
         cwd=folder,

@@ -6,6 +6,7 @@ and the rows that callers in C of the tests' own give are those that the header 
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -27,13 +28,18 @@ from lowtide.ir.macs import graph_macs
 from lowtide.machines.board import targets
 from lowtide.oracle.samples import reference
 from lowtide.passes.hop.cones import Moving
+from lowtide.passes.hop.slide import _Sliding
+from lowtide.prove.proof import ProofError
 from lowtide.report.deployment import verified_text
 from lowtide.report.page import report_document
 from lowtide.report.planned import plan_document, plan_text
 from lowtide.tflite.read import parse
 from lowtide.zoo.writer import write
 from networks import model_of
+from odd_nets import requantised
 from random_nets import Maker
+from signal_models import Signals
+from signal_nets import spectrum_network
 from sliding_nets import sliding_network
 
 SEEDS = (*range(24), 9022, 9043, 9179)
@@ -68,6 +74,7 @@ def options(seed: int) -> Options:
         name="net",
         effort=0.05,
         hop_axis=2 if time_of(seed) == 2 else None,
+        input_mode="const" if rng.random() < 0.4 else "streamed",
     )
 
 
@@ -100,7 +107,7 @@ def test_random_windows(seed: int) -> None:
 @pytest.mark.soak
 def test_many_random_windows(batch: range) -> None:
     found = Counter(map(outcome, batch))
-    assert found["right"] > len(batch) // 4
+    assert found["right"] >= len(batch) // 5
 
 
 @pytest.mark.parametrize(
@@ -262,6 +269,165 @@ static int pull(void *context, int input, int row, void *to)
     run_main(tmp_path, [program], body, declarations)
 
 
+def test_a_program_reads_its_window_in_the_callers_ring(tmp_path: Path) -> None:
+    """Rings of all lengths, from the least on: rows that come one by one, in slices, or before the call;
+    a dropped row, and a ring elsewhere. What is not of the window is noise."""
+    model = model_of("wake-word-window")
+    program = compile_model(model, Options(hop=4, name="net", input_mode="const", slices=True))
+    assert program.graph.hop is not None and program.graph.hop.ring == 6
+    assert program.files["net.h"].count(b"#define NET_RING_ROWS 6") == 1
+    rng = np.random.default_rng(1)
+    rows = rng.integers(-128, 128, (60, 40), np.int8)
+    (given,), (made,) = model.graph.inputs, model.graph.outputs
+    inputs = [{given: rows[at : at + 30].reshape(1, 30, 1, 40)} for at in range(31)]
+    found = reference(model, inputs, [made])
+    wanted = np.concatenate([sample[made].reshape(-1) for sample in found.samples])
+    declarations = (
+        '#include "net.h"\n'
+        f"static const int8_t rows[] = {{{', '.join(map(str, rows.reshape(-1)))}}};\n"
+        f"static const int8_t wanted[] = {{{', '.join(map(str, wanted))}}};\n"
+        """
+static net_t m;
+static int8_t ring[40 * 64], *newest;
+static int count, at; /* rows of the ring; of the window that is pulled, the first */
+
+static int come(int row) /* to its place, and the row behind it is noise if nobody may read it */
+{
+    newest = net_next_row(&m);
+    CHECK(newest >= ring && newest < ring + count * 40 && (newest - ring) % 40 == 0);
+    memcpy(newest, rows + row * 40, 40);
+    if (count > NET_RING_ROWS) {
+        memset(newest + 40 < ring + count * 40 ? newest + 40 : ring, row, 40);
+    }
+    return 0;
+}
+
+static int pull(void *context, int input, int row, void *to)
+{
+    (void)context;
+    (void)input;
+    if (at + row == 99) {
+        return 7;
+    }
+    return come(at + row) == 0 && newest == to ? 0 : 5;
+}
+
+static int is_of(int window)
+{
+    return memcmp(net_output(&m, 0), wanted + window * 3, 3) == 0;
+}
+"""
+    )
+    body = """
+    static uint8_t arena[NET_ARENA_SIZE] __attribute__((aligned(NET_ARENA_ALIGN)));
+    static uint8_t state[NET_STATE_SIZE] __attribute__((aligned(16)));
+    CHECK(net_init(&m, arena, sizeof arena, state, sizeof state) == LT_OK);
+    CHECK(net_next_row(&m) == NULL && net_row_done(&m) == LT_ERROR_ARGUMENT); /* there is no ring */
+    CHECK(net_invoke(&m) == LT_ERROR_ARGUMENT && net_invoke_some(&m, 1) == LT_ERROR_ARGUMENT);
+    CHECK(net_set_ring(&m, NULL, 6, 0) == LT_ERROR_ARGUMENT);
+    CHECK(net_set_ring(&m, ring, 5, 0) == LT_ERROR_ARGUMENT);
+    CHECK(net_set_ring(&m, ring, 6, 6) == LT_ERROR_ARGUMENT);
+    CHECK(net_set_ring(&m, ring, 6, -1) == LT_ERROR_ARGUMENT);
+    CHECK(net_set_ring(&m, ring, 65536, 0) == LT_ERROR_ARGUMENT);
+    for (count = 6; count <= 64; count++) {
+        memset(ring, count, sizeof ring);
+        memset(arena, 0x5a, sizeof arena);
+        CHECK(net_set_ring(&m, ring, count, count / 2) == LT_OK && net_rows_wanted(&m) == 30);
+        for (int row = 0; row < 38; row++) {
+            CHECK(net_rows_wanted(&m) == (row < 30 ? 30 - row : (34 - row) & 3));
+            if (net_rows_wanted(&m) == 0) {
+                CHECK(is_of(row - 30) && net_begin(&m) == LT_OK && net_rows_wanted(&m) == 4);
+            }
+            CHECK(come(row) == 0 && net_row_done(&m) == LT_OK);
+        }
+        CHECK(is_of(8) && net_rows_wanted(&m) == 0 && net_row_done(&m) == LT_ERROR_ARGUMENT);
+        CHECK(net_push_rows(&m, rows + 38 * 40, 5) == LT_ERROR_ARGUMENT);
+        CHECK(net_push_rows(&m, rows + 38 * 40, 3) == LT_OK && net_rows_wanted(&m) == 1);
+        CHECK(net_push_rows(&m, rows + 41 * 40, 1) == LT_OK && is_of(12));
+        CHECK(net_set_pull(&m, pull, NULL) == LT_OK);
+        at = 16;
+        CHECK(net_invoke(&m) == LT_OK && is_of(16));
+        at = 20;
+        int slices = 1;
+        for (int status = LT_MORE; status == LT_MORE; slices++) {
+            status = net_invoke_some(&m, 1000);
+            CHECK(status == LT_OK || (status == LT_MORE && net_next_row(&m) == NULL));
+        }
+        CHECK(slices > 4 && is_of(20));
+        CHECK(net_push_rows(&m, rows, 1) == LT_OK && net_begin(&m) == LT_OK); /* a row was dropped */
+        CHECK(net_rows_wanted(&m) == 30);
+        at = 1;
+        while (net_invoke_some(&m, 20000) == LT_MORE) {
+        }
+        CHECK(is_of(1));
+        at = 99 - 26;
+        CHECK(net_invoke(&m) == 7 && net_rows_wanted(&m) == 0); /* a callback gave up */
+        CHECK(net_begin(&m) == LT_OK && net_rows_wanted(&m) == 30);
+        at = 2;
+        CHECK(net_invoke(&m) == LT_OK && is_of(2));
+        m.hop.stream.pull = NULL; /* as before there is one */
+        CHECK(net_reset(&m) == LT_OK && net_rows_wanted(&m) == 30);
+        if (count < 30) { /* they cannot be all there */
+            CHECK(net_invoke(&m) == LT_ERROR_ARGUMENT && net_invoke_some(&m, 9) == LT_ERROR_ARGUMENT);
+            continue;
+        }
+        CHECK(net_set_ring(&m, ring, count, count - 3) == LT_OK);
+        for (int row = 0; row < 30; row++) {
+            memcpy(ring + (row + count - 3) % count * 40, rows + row * 40, 40);
+        }
+        CHECK(net_invoke(&m) == LT_OK && is_of(0));
+        for (int row = 30; row < 34; row++) {
+            memcpy(ring + (row + count - 3) % count * 40, rows + row * 40, 40);
+        }
+        CHECK(net_invoke(&m) == LT_OK && is_of(4));
+    }
+"""
+    run_main(tmp_path, [program], body, declarations)
+
+
+def test_what_reads_rows_of_a_ring_as_one_has_a_copy() -> None:
+    """A RESHAPE to other rows, beside layers whose rows are kept; and a map of one row, turned."""
+    net = Maker("flat")
+    x = net.input((1, 40, 6))
+    rows = net.fully_connected(x, "rows", 4, keep_num_dims=True)
+    whole = net.fully_connected(net.reshape(x, "flat", (1, 240)), "whole", 3)
+    assert in_a_ring(net.finish(rows, whole)) == 40
+    net = Maker("coarse")
+    x = net.input((1, 20, 4, 2))
+    kept = net.conv(x, "kept", 3, (3, 1), 1, same=False)
+    other = net.conv(net.reshape(x, "other", (1, 10, 8, 2)), "wide", 3, (3, 3), 1)
+    assert in_a_ring(net.finish(net.mean(kept, "mean"), other)) == 20
+    net = Maker("itself")
+    x = net.input((1, 20, 4, 2))
+    assert in_a_ring(net.finish(net.conv(x, "kept", 3, (3, 1), 1, same=False), x)) == 20
+    net = Maker("line")
+    line = net.conv(net.input((1, 1, 40, 2)), "line", 3, (1, 3), 1, same=False)
+    assert in_a_ring(net.finish(net.mean(line, "mean"))) == 4
+    net = Maker("samples")
+    x = net.input((1, 64))
+    samples = net.finish(net.fully_connected(net.add(x, x, "twice"), "dense", 4))
+    told = refused(samples, hop=2, input_mode="const")
+    assert told.startswith("--hop and --input const: rows of [1, 64] along axis 1 are no rows to")
+
+
+def test_rows_of_a_ring_that_are_read_as_one_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_Sliding, "read", lambda self, _, tensor: self.whole(tensor))
+    net = Maker("flat")
+    x = net.input((1, 40, 6))
+    rows = net.fully_connected(x, "rows", 4, keep_num_dims=True)
+    data = net.finish(rows, net.fully_connected(net.reshape(x, "flat", (1, 240)), "whole", 3))
+    with pytest.raises(ProofError, match="it reads rows 0 and 1 of a ring as one"):
+        compile_model(parse(data, path="net"), Options(hop=2, input_mode="const"))
+
+
+def in_a_ring(data: bytes) -> int:
+    """How many rows of its window a network reads at a hop of 2; every output is right."""
+    compiled = compile_model(parse(data, path="net"), Options(hop=2, input_mode="const"))
+    assert checking.verify(compiled, samples=20).bit_exact
+    assert compiled.proof.data_flow and compiled.graph.hop is not None
+    return compiled.graph.hop.ring
+
+
 def test_recorded_windows(tmp_path: Path) -> None:
     """Each must have the rows of the one before it."""
     compiled = compile_model(model_of("wake-word-window"), Options(hop=2))
@@ -306,6 +472,51 @@ def refused(network: str | bytes, **asked: object) -> str:
     with pytest.raises((ModelError, UsageError)) as caught:
         compile_model(model, Options(**asked))  # type: ignore[arg-type]  # of several types
     return str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["", "INT16"])
+@pytest.mark.parametrize("head", ["mean", "sum", "average_pool"])
+def test_what_leaves_a_sum_is_subtracted(head: str, kind: str) -> None:
+    """Of 40 rows, two are added and two subtracted; with values at both ends of what they can be."""
+    model = parse(summed(head, kind), path="net")
+    for asked in (Options(hop=2), Options(hop=2, input_mode="const", slices=True), Options(hop=3)):
+        compiled = compile_model(model, asked)
+        kinds = [op.type for op in compiled.graph.ops]
+        assert kinds.count("TOTAL") == 2 and kinds.count("OF_TOTAL") == 1
+        assert checking.verify(compiled, samples=60).bit_exact
+        assert compiled.proof.data_flow and not compiled.proof.left_out
+    assert "TOTAL" not in [op.type for op in compile_model(model, Options(hop=2, keep=0)).graph.ops]
+
+
+def test_sums_are_kept_where_that_is_cheaper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not of so few rows that as many come and go, nor of rows tied to an edge."""
+    model = parse(summed("mean", ""), path="net")
+    fewer = compile_model(model, Options(hop=20))
+    assert "TOTAL" not in [op.type for op in fewer.graph.ops]
+    kws = compile_model(model_of("ds-cnn-kws"), Options(hop=2, keep=5, effort=0.1))
+    assert "TOTAL" not in [op.type for op in kws.graph.ops]
+    asked = Options(hop=1, target="cortex-m4")
+    quick = compile_model(model, asked).instructions_predicted
+    monkeypatch.setattr(sys.modules[_Sliding.__module__], "totals_of", lambda *_: None)
+    assert 2 * quick < compile_model(model, asked).instructions_predicted
+
+
+def summed(head: str, kind: str) -> bytes:
+    """A layer of 40 rows of 2 columns, whose sum is all that is read."""
+    net = Maker("summed")
+    x = net.conv(net.input((1, 44, 2, 3)), "layer", 32, (5, 1), 1, same=False)
+    x = net.average_pool(x, "all") if head == "average_pool" else net.mean(x, "all")
+    if head == "average_pool":
+        x = net.reshape(x, "flat", (1, 32))
+    spec = net.described(x)
+    if head == "sum":
+        tensors, ops = list(spec.tensors), list(spec.ops)
+        (made,), ops[-1] = ops[-1].outputs, replace(ops[-1], kind="SUM")
+        scales = tensors[made].scales
+        assert scales is not None
+        tensors[made] = replace(tensors[made], scales=scales * np.float32(50))
+        spec = replace(spec, tensors=tuple(tensors), ops=tuple(ops))
+    return write(requantised(spec, kind, Random(1)) if kind else spec)
 
 
 def test_what_ends_it() -> None:
@@ -364,6 +575,20 @@ def test_phases() -> None:
     assert "tensors are kept in 2 phases; --hop 2 needs only one" in " ".join(text.split())
 
 
+def test_operators_that_remember_nothing_do_not_stream() -> None:
+    """Most signal operators look at their input alone, as do framers whose frames share nothing."""
+    told = refused(spectrum_network(1), hop=1)
+    assert (
+        "nothing but the input can be kept: operator 0 (SignalWindow) reads the whole window"
+        in told
+    )
+    for size, streams in ((10, True), (8, False)):
+        net = Signals()
+        net.framer(net.input((1, 32)), size, 8, prefill=True)
+        told = refused(net.build(), hop=1)
+        assert ("operator 0 (SignalFramer) keeps state from one run to the next" in told) == streams
+
+
 def test_refusals() -> None:
     assert refused("streaming-wake-word", hop=3).startswith(
         "--hop: operator 0 (CALL_ONCE) keeps state from one run to the next, so the network streams"
@@ -380,7 +605,6 @@ def test_refusals() -> None:
     )
     compile_model(model_of("wake-word-window"), Options(hop=1, hop_axis=1))
     excluded: dict[str, dict[str, object]] = {
-        "--input const": {"input_mode": "const"},
         "--output streamed": {"output_mode": "streamed"},
         "--schedule operators": {"schedule": "operators"},
         "--preserve-input": {"preserve_input": True},

@@ -20,6 +20,7 @@ from lowtide.estimates import network
 from lowtide.estimates.builder import Shapes
 from lowtide.ir import Graph
 from lowtide.lower.nodes import Node
+from lowtide.modes import InputMode
 from lowtide.plans.cost import load_model
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.stages import Step
@@ -70,15 +71,22 @@ def test_estimates_are_near_the_program(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hop", "axis"),
-    [("wake-word-window", 1, None), ("ds-cnn-kws", 2, None), ("ds-cnn-kws", 2, 2)],
+    ("name", "hop", "axis", "mode"),
+    [
+        ("wake-word-window", 1, None, "streamed"),
+        ("wake-word-window", 4, None, "const"),
+        ("ds-cnn-kws", 2, None, "streamed"),
+        ("ds-cnn-kws", 2, 2, "const"),
+    ],
 )
 def test_windows_that_slide_are_estimated_as_they_are_compiled(
-    name: str, hop: int, axis: int | None
+    name: str, hop: int, axis: int | None, mode: InputMode
 ) -> None:
     model = lowtide.load(f"zoo:{name}")
-    (needs,) = lowtide.estimate(model, hop=hop, hop_axis=axis).needs.values()
-    compiled = compile_model(model, Options(hop=hop, hop_axis=axis, simplify=False))
+    asked = None if mode == "streamed" else (mode,)
+    (needs,) = lowtide.estimate(model, hop=hop, hop_axis=axis, inputs=asked).needs.values()
+    options = Options(hop=hop, hop_axis=axis, input_mode=mode, simplify=False)
+    compiled = compile_model(model, options)
     assert needs.ram_bytes == pytest.approx(compiled.ram_bytes, rel=0.03)
     assert needs.instructions == pytest.approx(compiled.instructions_predicted, rel=0.05)
     with pytest.raises(UsageError, match="streamed in"):

@@ -78,6 +78,7 @@ class Aim:
         narrow = {name: self._is(wants, name, 0.25) for name in ("strips", "blocks", "lean")}
         if hop:
             given["hop"] = rng.choice((1, 2, 2, 3))
+            given["input_mode"] = wants.get("input", rng.choice(("const", "streamed")))
             given |= self._plan(narrow)
         elif self._is_by_rows(wants):
             given["input_mode"] = wants.get("input", rng.choice(("resident", "const", "streamed")))
@@ -120,7 +121,7 @@ class Aim:
     def _may_slide(wants: dict[str, str]) -> bool:
         """Whether nothing that is wanted excludes a window that slides."""
         return (
-            wants.get("input", "streamed") == "streamed"
+            wants.get("input", "streamed") != "resident"
             and wants.get("output", "resident") == "resident"
             and wants.get("unit", "rows") == "rows"
             and wants.get("layout") != "nhwc input"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from lowtide.lower import CUSTOM
+from lowtide.ir.signal import STATEFUL
 from pairs.calls import (
     BLOCKS,
     IN_BLOCKS,
@@ -50,8 +50,8 @@ class Rule:
 _CELLS = frozenset({"lstm", "svdf"})
 """Families all of whose operators keep state."""
 
-_CUSTOM = frozenset(family for family, of in families().items() if of.keys() <= CUSTOM.keys())
-"""Families of custom operators, which may keep state as far as a window that slides knows."""
+_SOUND = frozenset(family for family, of in families().items() if of.keys() <= STATEFUL)
+"""Families of signal operators that remember what came before."""
 
 
 def _is(**wanted: str) -> _Excludes:
@@ -81,11 +81,10 @@ _OPTIONS = "commands/options.py"
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        "the new rows of a window that slides are streamed in",
+        "the new rows of a window that slides are streamed in, or stay with the caller",
         _OPTIONS,
-        'object.__setattr__(self, "input_mode", "streamed")',
-        _one_of("hop", "input", lambda hop, mode: hop == YES and mode != "streamed"),
-        ({"hop": 1, "input_mode": "const"},),
+        'given = "const" if self.input_mode == "const" else "streamed"',
+        _is(hop=YES, input="resident"),
     ),
     Rule(
         "outputs of a window that slides are complete only after its last row",
@@ -127,11 +126,11 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        "a network with state, or with an operator that may have some, slides no window",
+        "a network with state slides no window",
         "passes/hop/slide.py",
         "keeps state from one run to the next, so the",
         lambda of: (
-            of.get("hop") == YES and (of.get("state") == YES or _are_all(of, _CELLS | _CUSTOM))
+            of.get("hop") == YES and (of.get("state") == YES or _are_all(of, _CELLS | _SOUND))
         ),
     ),
     Rule(

@@ -107,16 +107,20 @@ def estimate(
     takes it. With a `budget`, in bytes of arena and state, a mode ends early once it is known not to
     fit. `target` is the core to compile for; with `simplify`, constant channels are removed first,
     which takes longer than the rest. With a `hop`, the input is a window that moves on by so many rows
-    for each run, or, with a `hop_axis` of 2, columns, which are streamed in; instructions are those of a
-    hop. `effort` is a factor of what the search for the best order may do.
+    for each run, or, with a `hop_axis` of 2, columns. They are streamed in, or, if `inputs` is
+    ["const"], they stay in a ring of the caller's; instructions are those of a hop. `effort` is a
+    factor of what the search for the best order may do.
 
     Raises ModelError for a network that cannot be compiled, as `compile` does, and UsageError for an
     unknown mode.
     """
     if inputs is None:
         inputs = MODES if hop is None else ("streamed",)
-    elif hop is not None and set(inputs) != {"streamed"}:
-        raise UsageError("the new rows of a sliding window are streamed in", "leave out inputs")
+    elif hop is not None and set(inputs) not in ({"streamed"}, {"const"}):
+        raise UsageError(
+            "the new rows of a sliding window are streamed in, or stay in a ring (const)",
+            "give one of these, or leave out inputs",
+        )
     model = _model(graph)
     source = graph_of(model)
     given = _inputs_bytes(source)
@@ -130,7 +134,13 @@ def estimate(
         return found
     for mode in inputs:
         Options(input_mode=mode, hop=hop)  # raises for none of them
-    options = Options(simplify=simplify, target=target, hop=hop, hop_axis=hop_axis)
+    options = Options(
+        simplify=simplify,
+        target=target,
+        hop=hop,
+        hop_axis=hop_axis,
+        input_mode=inputs[0] if hop is not None else "resident",
+    )
     ready = passed(model, options).graph
     order = best_order(ready, effort=effort)
     try:

@@ -45,7 +45,7 @@ class Known:
         check_streamed(self.model.graph, options)
         key = replace(
             options,
-            input_mode="resident",
+            input_mode="const" if options.ring else "resident",
             max_ram=None,
             max_overhead=None,
             cost="macs",

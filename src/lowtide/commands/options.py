@@ -366,7 +366,8 @@ class Options:
             raise UsageError("--hop-axis applies only to sliding windows", "add --hop N")
         if self.hop is not None:
             self._check_hop()
-            object.__setattr__(self, "input_mode", "streamed")
+            given = "const" if self.input_mode == "const" else "streamed"
+            object.__setattr__(self, "input_mode", given)
         if not 4 <= self.align <= 4096 or self.align & (self.align - 1):
             raise UsageError(
                 f"--align cannot be {self.align}",
@@ -406,7 +407,6 @@ class Options:
     def _check_hop(self) -> None:
         """Raise UsageError for what a window that slides excludes."""
         no = {
-            "--input const": self.input_mode == "const",
             "--preserve-input": self.preserve_input,
             "--output streamed": self.output_mode == "streamed",
             "--schedule operators": self.schedule == "operators",
@@ -415,10 +415,15 @@ class Options:
         found = next((flag for flag, given in no.items() if given), None)
         if found is not None:
             raise UsageError(
-                f"--hop and {found} cannot be combined: the new rows of a window are streamed in, and "
-                "its outputs are complete only after the last row",
+                f"--hop and {found} cannot be combined: the new rows of a window are streamed in, or in "
+                "a ring of yours, and its outputs are complete only after the last row",
                 f"leave out {found}",
             )
+
+    @property
+    def ring(self) -> bool:
+        """Whether the window slides in a ring of the caller's."""
+        return self.hop is not None and self.input_mode == "const"
 
     @property
     def bounded(self) -> bool:

@@ -43,6 +43,7 @@ def asked_of(options: Options) -> Asked:
         options.hop,
         options.keep,
         options.hop_axis,
+        options.ring,
     )
 
 

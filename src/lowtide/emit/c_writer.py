@@ -66,7 +66,7 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
 
     def row(r: Rows) -> tuple[int, ...]:
         if r.places is None:
-            return r.offset, r.pitch, r.count, r.base, 0
+            return r.offset, r.pitch, r.count, r.base, _IN_RING if r.ring else 0
         return r.offset, places.start[tuple(p >> shift for p in r.places)], r.count, r.base, 1
 
     def port(p: PortEntry) -> tuple[int | str, ...]:
@@ -154,6 +154,10 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
         interface.functions(assembly, name, constants, initial),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+_IN_RING = 2
+"""LT_IN_RING."""
 
 
 def _slices(assembly: Assembly, name: str, costs: Sequence[int]) -> list[str]:

@@ -24,6 +24,8 @@ _STREAM: Final = 44
 """Bytes of lt_stream."""
 _HOP: Final = 56
 """Bytes of lt_hop."""
+_RING: Final = 76
+"""Bytes of lt_hop_ring."""
 _POSITION: Final = 28
 """Bytes of lt_position, and what aligns what follows."""
 
@@ -62,7 +64,17 @@ def instance_bytes(assembly: Assembly) -> int:
     """Bytes of NAME_t."""
     counters = -(-2 * max(1, assembly.counters) // _POINTER) * _POINTER
     how = modes(assembly)
-    stream = _HOP if how.hops else _STREAM if how.stops else _POSITION if how.slices else 0
+    stream = (
+        _RING
+        if how.ring
+        else _HOP
+        if how.hops
+        else _STREAM
+        if how.stops
+        else _POSITION
+        if how.slices
+        else 0
+    )
     return stream + _POINTER * (assembly.bases + assembly.pointers) + counters
 
 

@@ -38,6 +38,7 @@ class Modes:
     pushes: bool
     slices: bool
     hops: bool = False
+    ring: bool = False
 
     @property
     def stream(self) -> str:
@@ -45,10 +46,15 @@ class Modes:
         return "hop.stream" if self.hops else "stream"
 
     @property
+    def runtime(self) -> str:
+        """What the names of the runtime's functions begin with that exchange rows."""
+        return f"lt_hop{'_ring' * self.ring}" if self.hops else "lt_stream"
+
+    @property
     def member(self) -> str:
         """The first line of an instance's struct: where a run is."""
         if self.hops:
-            return "    lt_hop hop;"
+            return f"    {self.runtime} hop;"
         return "    lt_stream stream;" if self.stops else "    lt_position at;" * self.slices
 
     @property
@@ -60,7 +66,7 @@ class Modes:
     def header(self) -> str:
         """The header of the runtime that the functions call."""
         if self.hops:
-            return "lt_hop_slice.h" if self.slices else "lt_hop.h"
+            return f"{self.runtime}{'_slice' * self.slices}.h"
         if self.slices:
             return "lt_slice_stream.h" if self.stops else "lt_slice.h"
         return "lt_stream.h" if self.stops else "lowtide.h"
@@ -73,14 +79,16 @@ def _core(assembly: Assembly) -> str:
 
 def modes(assembly: Assembly) -> Modes:
     """How the inputs and outputs of `assembly` are exchanged."""
-    pulled = assembly.input_mode == "streamed"
+    ring = assembly.ring > 0
+    pulled = assembly.input_mode == "streamed" or ring
     return Modes(
-        const=assembly.input_mode == "const",
+        const=assembly.input_mode == "const" and not ring,
         pulled=pulled,
         given=assembly.output_mode == "streamed",
         pushes=pulled and len(assembly.graph.inputs) == 1,
         slices=assembly.costs is not None,
         hops=assembly.graph.hop is not None,
+        ring=ring,
     )
 
 
@@ -135,7 +143,7 @@ extern "C" {{
 {placed(name, "ARENA", f"aligned({upper}_ARENA_ALIGN)")}""",
         *([_state(assembly, name)] if assembly.variables else []),
         "\n".join(tensors),
-        *([] if graph.hop is None else [_hops(graph.hop, upper)]),
+        *([] if graph.hop is None else [_hops(graph.hop, name)]),
         *_callback_types(name, how),
         f"""\
 /* One instance, without the memory that you provide. Its members are private. */
@@ -147,7 +155,7 @@ typedef struct {{
 }} {name}_t;""".replace("{\n\n", "{\n"),
         _set_up(assembly, name),
         *_exchange(name, how),
-        *([_pushed(name, how.hops)] if how.pushes else []),
+        *([_pushed(name, how)] if how.pushes else []),
         f"""\
 /* Run the network once. */
 int {name}_invoke({name}_t *m);{_slices(assembly, name, how)}
@@ -205,14 +213,22 @@ def _state(assembly: Assembly, name: str) -> str:
 #define {upper}_STATE_ALIGN {assembly.state_align}"""
 
 
-def _hops(hop: Hop, upper: str) -> str:
+def _hops(hop: Hop, name: str) -> str:
     """What is said of a window that slides."""
+    upper = name.upper()
+    ring = f"""
+
+/* Its rows stay in your memory, in a ring of at least {upper}_RING_ROWS rows ({name}_set_ring). A run
+ * reads that many, the newest ones, and writes none. Before you call {name}_row_done for a row, it must
+ * be there, and so must the {hop.ring - 1} before it, as far as they are of this window. A larger ring
+ * has room for rows that come meanwhile. */
+#define {upper}_RING_ROWS {hop.ring}"""
     return f"""\
 /* Input 0 is a sliding window. The first outputs are ready after all its {hop.rows} rows, and new ones
  * after every {hop.new} more rows: bit-exact to a run on the latest {hop.rows} rows. A reset or an
  * aborted run begins a new window. Don't skip rows: if one is lost, reset. Callbacks get row numbers
  * within the window. */
-#define {upper}_HOP_ROWS {hop.new}"""
+#define {upper}_HOP_ROWS {hop.new}{ring if hop.ring else ""}"""
 
 
 def _callback_types(name: str, how: Modes) -> list[str]:
@@ -261,8 +277,8 @@ def _exchange(name: str, how: Modes) -> list[str]:
 int {name}_set_input({name}_t *m, int i, const void *data);"""
     elif how.pulled:
         given = f"""\
-/* Set the callback that gives the rows that {name}_invoke asks for. */
-int {name}_set_pull({name}_t *m, {name}_pull_t pull, void *context);"""
+/* Set the callback that gives the rows that {name}_invoke asks for.{_WITHOUT_PULL * how.ring} */
+int {name}_set_pull({name}_t *m, {name}_pull_t pull, void *context);{_ring(name) * how.ring}"""
     else:
         given = f"""\
 /* Returns the address to write input i to before each {name}_invoke, which may overwrite it; null if
@@ -278,6 +294,22 @@ int {name}_set_take({name}_t *m, {name}_take_t take, void *context);"""
  * input; null if there is no such output. */
 const void *{name}_output(const {name}_t *m, int i);"""
     return [given, taken]
+
+
+_WITHOUT_PULL = """ You need none if all rows that it
+ * asks for are in the ring when you call it."""
+
+
+def _ring(name: str) -> str:
+    """The caller's ring."""
+    upper = name.upper()
+    return f"""
+
+/* Set the ring: `rows` rows of {upper}_INPUT_0_ROW_BYTES bytes, one after the other, aligned for their
+ * type. The next row that you give is its row `next`; the one after its last is its first. Call this
+ * after {name}_init. A new window begins. After a reset, too, rows go on where they were: to begin
+ * elsewhere, call this again. */
+int {name}_set_ring({name}_t *m, void *ring, int rows, int next);"""
 
 
 def _slices(assembly: Assembly, name: str, how: Modes) -> str:
@@ -317,11 +349,14 @@ typedef int (*{name}_made_t)(void *context, int op, int row);
 int {name}_invoke_watched({name}_t *m, uint32_t budget, {name}_made_t made, void *context);"""
 
 
-def _pushed(name: str, hops: bool) -> str:
+def _pushed(name: str, how: Modes) -> str:
     """Rows that come when they come."""
     upper = name.upper()
     wanted = f"{upper}_INPUT_0_ROWS"
-    if hops:
+    where = "the address to write the next row to"
+    if how.ring:
+        where = "where in the ring the next row belongs"
+    if how.hops:
         wanted = f"{wanted} of the first window, then\n * {upper}_HOP_ROWS,"
     return f"""\
 /* Instead of calling {name}_invoke, you can give rows as they arrive:
@@ -341,7 +376,7 @@ int {name}_begin({name}_t *m);
  * ready, or when a callback aborted it. */
 int {name}_rows_wanted(const {name}_t *m);
 
-/* Returns the address to write the next row to: {upper}_INPUT_0_ROW_BYTES bytes, aligned for their
+/* Returns {where}: {upper}_INPUT_0_ROW_BYTES bytes, aligned for their
  * type. You can write them by any means, in any order. Then call {name}_row_done. Null if no
  * row is wanted. */
 void *{name}_next_row({name}_t *m);

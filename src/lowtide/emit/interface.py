@@ -32,9 +32,11 @@ def hops(assembly: Assembly, name: str) -> list[str]:
     """What a window that slides is, for lt_hop.h; nothing for other programs."""
     if assembly.graph.hop is None:
         return []
-    upper = name.upper()
-    sizes = f"{upper}_INPUT_0_ROWS, {upper}_HOP_ROWS, {upper}_INPUT_0_ROW_BYTES"
-    return [f"static const lt_hops {name}_hops = {{&{name}_program, {sizes}}};"]
+    ring = assembly.ring > 0
+    sizes = "INPUT_0_ROWS", "HOP_ROWS", *(["RING_ROWS"] * ring), "INPUT_0_ROW_BYTES"
+    values = ", ".join(f"{name.upper()}_{size}" for size in sizes)
+    ctype = "lt_ring_hops" if ring else "lt_hops"
+    return [f"static const {ctype} {name}_hops = {{&{name}_program, {values}}};"]
 
 
 def _init(assembly: Assembly, name: str, constants: str) -> str:
@@ -67,11 +69,12 @@ def _init(assembly: Assembly, name: str, constants: str) -> str:
             f"    m->bases[{FIRST_INPUT + i}] = NULL;" for i in range(len(assembly.graph.inputs))
         ]
     lines += [f"    m->bases[{assembly.state_base}] = state;"] * state
+    lines += ["    m->hop.rows = NULL;"] * how.ring
     lines += [f"    m->{how.stream}.pull = NULL;"] * how.pulled
     lines += [f"    m->{how.stream}.take = NULL;"] * how.given
     lines += ["    m->at.node = LT_NONE;"] * (how.slices and not how.stops)
     end = f"lt_stream_begin(&{name}_program, m)" if how.stops else "LT_OK"
-    if state:
+    if state or how.hops:
         end = f"{name}_reset(m)"
     return "\n".join([*lines, f"    return {end};", "}"])
 
@@ -79,8 +82,8 @@ def _init(assembly: Assembly, name: str, constants: str) -> str:
 def _reset(assembly: Assembly, name: str, initial: Mapping[int, str]) -> str:
     how = modes(assembly)
     begin = f"lt_stream_begin(&{name}_program, m)"
-    if assembly.graph.hop is not None:
-        begin = f"lt_hop_reset(&{name}_hops, m)"
+    if how.hops:
+        begin = f"{how.runtime}_reset(&{name}_hops, m)"
     kept = how.slices and not how.stops
     if not assembly.variables and not kept:
         done = begin
@@ -123,10 +126,11 @@ def _starts(assembly: Assembly, initial: Mapping[int, str]) -> list[str]:
 def program_fields(assembly: Assembly, name: str) -> dict[str, str]:
     """The fields of lt_program that are about the instance and what it exchanges."""
     how, upper = modes(assembly), name.upper()
+    gives = how.pulled and not how.ring
     return {
         **{array: f"offsetof({name}_t, {array})" for array in ("bases", "next", "pointers")},
-        "row_count": _row_count(assembly, upper) if how.pushes else "0",
-        "exchanges": " | ".join(["LT_GIVES"] * how.pulled + ["LT_TAKES"] * how.given) or "0",
+        "row_count": _row_count(assembly, upper) if how.pushes and gives else "0",
+        "exchanges": " | ".join(["LT_GIVES"] * gives + ["LT_TAKES"] * how.given) or "0",
     }
 
 
@@ -137,7 +141,7 @@ def _row_count(assembly: Assembly, upper: str) -> str:
 def _inputs(assembly: Assembly, name: str) -> list[str]:
     graph, how = assembly.graph, modes(assembly)
     if how.pulled:
-        return [_setter(name, "pull")]
+        return [_setter(name, "pull"), *([_ring(name)] if how.ring else [])]
     if how.const:
         return [
             f"""\
@@ -170,6 +174,14 @@ int {name}_set_{what}({name}_t *m, {name}_{what}_t {what}, void *context)
 }}"""
 
 
+def _ring(name: str) -> str:
+    return f"""\
+int {name}_set_ring({name}_t *m, void *ring, int rows, int next)
+{{
+    return lt_hop_ring_set(&{name}_hops, m, ring, rows, next);
+}}"""
+
+
 def _missing(assembly: Assembly, *more: str) -> str:
     """What an instance lacks that cannot run, `more` besides, as a condition in C."""
     inputs = range(len(assembly.graph.inputs) if modes(assembly).const else 0)
@@ -195,14 +207,15 @@ int {name}_invoke({name}_t *m)
 
 def _slice(assembly: Assembly, name: str) -> str:
     """NAME_invoke_some and NAME_invoke_watched."""
-    stops = modes(assembly).stops
+    how = modes(assembly)
+    stops = how.stops
     call = "lt_slice_run({}, &m->at, m, budget)"
     needed, exchange = () if stops else ("m->bases[0]",), "NULL"
     if stops:
         call, exchange = "lt_slice_stream_invoke({}, m, budget)", "lt_slice_stream_exchange"
-    if modes(assembly).hops:
-        call = f"lt_hop_slice_invoke(&{name}_hops, {{}}, m, budget)"
-        exchange = "lt_hop_slice_exchange"
+    if how.hops:
+        call = f"{how.runtime}_slice_invoke(&{name}_hops, {{}}, m, budget)"
+        exchange = "NULL" if how.ring else f"{how.runtime}_slice_exchange"
     sliced = f"&{name}_program, {name}_costs, {exchange}"
     return f"""\
 static const lt_sliced {name}_sliced = {{{sliced}, NULL}};
@@ -229,8 +242,8 @@ int {name}_invoke_watched({name}_t *m, uint32_t budget, {name}_made_t made, void
 def _stream(assembly: Assembly, name: str) -> list[str]:
     """The functions of a program that stops for rows."""
 
-    hops = assembly.graph.hop is not None
-    runtime, what = ("lt_hop", "hops") if hops else ("lt_stream", "program")
+    hops, runtime = modes(assembly).hops, modes(assembly).runtime
+    what = "hops" if hops else "program"
 
     def call(declaration: str, function: str, *more: str) -> str:
         given = ", ".join([f"&{name}_{what}", "m", *more])

@@ -30,29 +30,33 @@ def readme(
     Figures are exact where they say so, and computed, not measured.
     """
     graph, upper = assembly.graph, name.upper()
-    const = assembly.input_mode == "const"
     weights = sum(size for is_weights, size in constants(assembly) if is_weights)
     tables = sum(size for is_weights, size in constants(assembly) if not is_weights)
     how = modes(assembly)
-    if const:
+    if how.const:
         inputs = f"""Inputs stay where they are: set each one's address with `{name}_set_input`.
 The program only reads them."""
         give = "\n".join(
             f"    {name}_set_input(&net, {i}, input_{i});" for i in range(len(graph.inputs))
         )
     elif how.pulled:
+        where, written = (
+            ("its place in your ring", "wait until the next row is in your ring, at")
+            if how.ring
+            else ("the address that it gets", "write the next row, by DMA for example, to")
+        )
         pushed = f"""
 Or give rows as they arrive:
 
     {name}_begin(&net);
     while ({name}_rows_wanted(&net) > 0) {{
-        /* write the next row to {name}_next_row(&net), by DMA for example */
+        /* {written} {name}_next_row(&net) */
         {name}_row_done(&net); /* computes what this row allows */
     }}
 
 `{name}_push_rows(&net, rows, n)` does the same for rows elsewhere in memory, which it copies."""
         inputs = f"""The program asks for the rows of the inputs, in order, as it needs them. Your
-callback writes each row to the address that it gets.{pushed if how.pushes else ""}"""
+callback writes each row to {where}.{pushed if how.pushes else ""}"""
         if graph.hop is not None:
             inputs += f"""
 
@@ -60,6 +64,9 @@ The input is a sliding window. The program first needs all of its {graph.hop.row
 {graph.hop.new} for each run. The outputs are those of the latest rows. If a row is lost, call
 `{name}_reset(&net)`."""
         give = f"    {name}_set_pull(&net, your_pull, your_context); /* once */"
+        if how.ring:
+            inputs += _ring(assembly.ring, name)
+            give = f"    {name}_set_ring(&net, your_ring, {upper}_RING_ROWS, 0); /* once */\n{give}"
     else:
         kept = (
             "An input keeps its contents."
@@ -140,6 +147,16 @@ To place weights or the arena elsewhere, compile with the names of sections from
 The runtime and the generated code are under Apache-2.0 (`LICENSE`). The constants in `{name}.c` come
 from the model and are under its licence: `LicenseRef-model` in the SPDX line.
 """
+
+
+def _ring(rows: int, name: str) -> str:
+    """What is said of a window in the caller's ring."""
+    return f"""
+
+The rows stay in your memory, in a ring of at least {rows} rows, {name.upper()}_RING_ROWS. The program
+reads the newest {rows} there, and copies none. `{name}_set_ring` states where the ring is, and which of
+its rows comes next. You don't need a callback if all rows that a run wants are there when you call
+`{name}_invoke`."""
 
 
 def build(kernels: Iterable[str]) -> str:

@@ -156,8 +156,9 @@ class Hop:
     """Of a graph whose window slides (`passes.hop`): each run takes `new` rows of tensor `window`, which
     has `rows` rows; its outputs are those of the window that ends with them. Beside the input's, rows of
     `kept` tensors are kept, of `most` of which they could be; of some only every so many runs, so that
-    they are in as many `phases`. `pieces` are the tensors that are some rows of what the network has;
-    `slid` are those with rows, in the network's order, the window first."""
+    they are in as many `phases`. If the window stays in a ring of the caller's, a run reads the last
+    `ring` rows of it there; else that is 0. `pieces` are the tensors that are some rows of what the
+    network has; `slid` are those with rows, in the network's order, the window first."""
 
     window: int
     rows: int
@@ -165,6 +166,7 @@ class Hop:
     kept: int
     most: int
     phases: int = 1
+    ring: int = 0
     pieces: Mapping[int, Piece] = field(default_factory=dict, repr=False)
     slid: tuple[Slid, ...] = field(default=(), repr=False)
 

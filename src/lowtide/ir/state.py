@@ -13,6 +13,8 @@ from lowtide.ir.signal import SIGNAL, STATEFUL
 
 WRITE_ROWS: Final = "WRITE_ROWS"
 SHIFT_ROWS: Final = "SHIFT_ROWS"
+TOTAL: Final = "TOTAL"
+OF_TOTAL: Final = "OF_TOTAL"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,28 @@ class ShiftRowsOp(Op):
         return {t: (first * size, many * size) for t, size, first, many in sizes}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TotalOp(Op):
+    """Of passes/hop/totals.py: (a variable, rows) -> nothing. The variable has a total for each channel,
+    to which the rows' elements are added, each minus `zero`; or subtracted, if they `leave`."""
+
+    type: str = TOTAL
+    outputs: tuple[int, ...] = ()
+    zero: int
+    leave: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfTotalOp(Op):
+    """Of passes/hop/totals.py: totals -> what a MEAN, SUM or AVERAGE_POOL_2D, its `kind`, makes of so
+    many elements, `count`, each of which lacks `zero`."""
+
+    type: str = OF_TOTAL
+    kind: str
+    count: int
+    zero: int
+
+
 # Operators with state outside their tensors: their order among each other must not change. One key
 # for all is stricter than need be, but such operators are few. Custom operators of one code may share
 # state that no file shows, so they keep their order as well.
@@ -58,7 +82,7 @@ _CELLS = ("LSTM", "RNN", "SVDF")
 
 def writes_variables(op: Op) -> bool:
     """Whether `op` may change variables among its inputs."""
-    changes = op.type == "ASSIGN_VARIABLE" or isinstance(op, WriteRowsOp | ShiftRowsOp)
+    changes = op.type == "ASSIGN_VARIABLE" or isinstance(op, WriteRowsOp | ShiftRowsOp | TotalOp)
     unknown = op.type == "CUSTOM" and op.custom not in SIGNAL
     return changes or unknown or op.custom in STATEFUL or any(cell in op.type for cell in _CELLS)
 

@@ -47,6 +47,7 @@ from lowtide.lower import (
     split,
     sums,
     svdf,
+    totals,
     transpose,
     transpose_conv,
     unary,
@@ -95,7 +96,7 @@ LOWERINGS: dict[str, Lowering] = {
 CUSTOM: dict[str, Lowering] = {**features.LOWERINGS, **fourier.LOWERINGS, **framing.LOWERINGS}
 """The custom operators of files, by the code that names them."""
 
-_EVERY = {**LOWERINGS, **variables.CARRYING, **unary.MADE, **flip.MADE}
+_EVERY = {**LOWERINGS, **variables.CARRYING, **unary.MADE, **flip.MADE, **totals.MADE}
 
 
 _MOST_MAP_ROWS = (1 << 16) - 1

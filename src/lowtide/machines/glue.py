@@ -25,7 +25,8 @@ class Interface:
     With `sets_inputs` the model does not own its inputs: NAME_set_input is told where they are. With
     `pulls` it asks for their rows, with `pushes` it takes them from NAME_push_rows as well; with `takes`
     it hands over the rows of its outputs; with `slices` it has NAME_invoke_some. `state_bytes` is 0 if
-    it keeps nothing between invocations, `hop_rows` if its window does not slide.
+    it keeps nothing between invocations, `hop_rows` if its window does not slide, and `ring_rows`
+    if that does not stay in a ring of the caller's.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Interface:
     takes: bool = False
     slices: bool = False
     hop_rows: int = 0
+    ring_rows: int = 0
 
 
 def read_interface(bundle: Mapping[str, bytes], name: str) -> Interface:
@@ -71,6 +73,7 @@ def read_interface(bundle: Mapping[str, bytes], name: str) -> Interface:
         takes=has("set_take"),
         slices=has("invoke_some"),
         hop_rows=found.get(f"{prefix}_HOP_ROWS", 0),
+        ring_rows=found.get(f"{prefix}_RING_ROWS", 0),
     )
 
 
@@ -107,7 +110,15 @@ def model_header(interface: Interface) -> str:
             f"#define HARNESS_INPUT_ROWS {prefix}_INPUT_0_ROWS",
         ]
     if interface.hop_rows:
-        inputs.append(f"#define HARNESS_HOP_ROWS {interface.hop_rows}")
+        inputs += [
+            f"#define HARNESS_HOP_ROWS {interface.hop_rows}",
+            f"#define HARNESS_RESET {name}_reset",
+        ]
+    if interface.ring_rows:
+        inputs += [
+            f"#define HARNESS_RING_ROWS {interface.ring_rows}",
+            f"#define HARNESS_SET_RING {name}_set_ring",
+        ]
     outputs = [f"#define HARNESS_OUTPUT {name}_output"]
     if interface.takes:
         rows = ", ".join(
@@ -123,8 +134,9 @@ def model_header(interface: Interface) -> str:
     if interface.state_bytes:
         state = f"""
 #define HARNESS_STATE_SIZE {interface.state_bytes}u
-#define HARNESS_STATE_ALIGN {prefix}_STATE_ALIGN
-#define HARNESS_RESET {name}_reset"""
+#define HARNESS_STATE_ALIGN {prefix}_STATE_ALIGN"""
+        if not interface.hop_rows:
+            state += f"\n#define HARNESS_RESET {name}_reset"
     return f"""#include "{name}.h"
 #define HARNESS_MODEL_TYPE {name}_t
 #define HARNESS_INIT {name}_init
@@ -159,7 +171,7 @@ def check_samples(
 ) -> None:
     """Raise ValueError if a sample does not have the inputs that the interface declares, or if there is
     no state to reset before sample `restart`."""
-    if restart and not interface.state_bytes:
+    if restart and not (interface.state_bytes or interface.hop_rows):
         raise ValueError(f"{interface.name} has no state")
     for number, sample in enumerate(samples):
         if tuple(map(len, sample)) != interface.input_bytes:

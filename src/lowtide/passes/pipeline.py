@@ -44,6 +44,7 @@ class Asked:
     hop: int | None = None
     keep: int | None = None
     hop_axis: int | None = None
+    ring: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +99,15 @@ def _slides(graph: Graph, asked: Asked, _: Answers) -> Simplified:
 
 
 def _turned(graph: Graph, asked: Asked, _: Answers) -> Simplified:
-    if asked.hop is None or asked.hop_axis is None:
+    if asked.hop is None or (asked.hop_axis is None and not asked.ring):
         return unchanged(graph)
-    return changed(graph, turned(graph, asked.hop_axis))
+    return changed(graph, turned(graph, asked.hop_axis, asked.ring))
 
 
 def _slid(graph: Graph, asked: Asked, _: Answers) -> Simplified:
     if asked.hop is None:
         return unchanged(graph)
-    return slide(graph, asked.hop, asked.keep, asked.hop_axis)
+    return slide(graph, asked.hop, asked.keep, asked.hop_axis, asked.ring)
 
 
 def _flipped(graph: Graph, _: Asked, answers: Answers) -> Simplified:

@@ -19,7 +19,7 @@ from lowtide.place.variables import Variable, state_bytes, variables_of
 from lowtide.plans.placed import PlacedPlan
 from lowtide.program.tables import Entry, KernelEntry, PortEntry, Rows, Tables
 from lowtide.program.turns import MAX_DEPTH, Loop, Turn, expand, turns_of
-from lowtide.rows.bases import FIRST_INPUT
+from lowtide.rows.bases import FIRST_INPUT, RING_BASES
 from lowtide.rows.cropped import CroppedRun, StripTensor
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.scheduled import Scheduled
@@ -139,6 +139,11 @@ class Assembly:
         return _state_base(self.graph, self.input_mode)
 
     @property
+    def ring(self) -> int:
+        """How many rows of the input a run reads in the caller's ring; 0 if there is none."""
+        return 0 if self.graph.hop is None else self.graph.hop.ring
+
+    @property
     def executed(self) -> list[tuple[Node, int]]:
         """The nodes that run kernels, and how often each runs through all its steps."""
         steps = Counter(expand(self.turns))
@@ -243,6 +248,8 @@ def _tables(
 
 
 def _state_base(graph: Graph, mode: InputMode) -> int:
+    if graph.hop is not None and graph.hop.ring:
+        return FIRST_INPUT + RING_BASES
     return FIRST_INPUT + (len(graph.inputs) if mode == "const" else 0)
 
 

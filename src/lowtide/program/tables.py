@@ -6,7 +6,7 @@ Nothing here knows an operator: a node's ports and the places of rows are all th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import assert_never
 
@@ -27,7 +27,7 @@ class Rows:
     """lt_rows: a tensor cut into `count` rows from base `base`.
 
     Row r is at offset + r * pitch, or at offset + places[r] where rows lie apart; `size` is a row's
-    bytes.
+    bytes. Those in a `ring` may go on at its start (lt_ring.h).
     """
 
     base: int
@@ -37,6 +37,7 @@ class Rows:
     tensor: int
     places: tuple[int, ...] | None = None
     size: int = 0
+    ring: bool = field(default=False, repr=False)  # goldens of other programs stay as they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,7 @@ class Tables:
     ) -> None:
         self.layout = layout
         self.graph = graph
+        self.rings = graph.inputs if graph.hop is not None and graph.hop.ring else ()
         self.views = views
         self.fixed = fixed
         self.crops = crops
@@ -248,13 +250,16 @@ class Tables:
             places = places[crop.row : crop.row + port.rows]
         base = self.moving[crop.tensor] if crop.moves else whole.base
         offset = whole.offset + crop.row * whole.pitch + crop.offset
-        return Rows(base, offset, whole.pitch, port.rows, port.tensor, places, port.row_bytes)
+        return Rows(
+            *(base, offset, whole.pitch, port.rows, port.tensor, places, port.row_bytes, whole.ring)
+        )
 
     def _whole(self, root: int, port: Port, tensor: int, index: int) -> Rows:
         """Where the rows of a port lie that are rows of `root`; `tensor` is what they are called."""
         if root in self.fixed:
             base, offset = self.fixed[root]
-            return Rows(base, offset, port.row_bytes, port.rows, tensor, None, port.row_bytes)
+            size, ring = port.row_bytes, root in self.rings
+            return Rows(base, offset, size, port.rows, tensor, None, size, ring)
         return _rows(self.layout.places(root, port, index), port.row_bytes, tensor)
 
     def _new_counter(self) -> int:

@@ -20,6 +20,9 @@ GIVE, TAKE, STRIP = 0xFF, 0xFE, 0xFD
 LOOP, DEPTH = 0x8000, 4
 """LT_LOOP and LT_DEPTH."""
 
+IN_RING, RING_BASE = 2, 2
+"""LT_IN_RING and LT_RING_BASE; the base after that one is the ring's, too."""
+
 _NONE = 0xFFFF
 _WORDS = {
     "LT_NONE": _NONE,
@@ -55,8 +58,8 @@ class UnreadableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """lt_rows: row r is at offset + r * pitch from the base, or at offset + places[pitch + r] <<
-    shift."""
+    """lt_rows: row r is at offset + r * pitch from the base, in a ring, too, or at offset +
+    places[pitch + r] << shift."""
 
     offset: int
     pitch: int
@@ -133,7 +136,8 @@ class Bundle:
     of each input and output in memory of the program's, (base, offset). `state_base` is that of the
     state, `resets` what a reset writes there: (offset, size, the bytes). `traced` says which tensor
     each of the rows are said to be of; the proof takes it for a hint alone. `text` and `spans` are
-    where definitions are found that are read only if asked for.
+    where definitions are found that are read only if asked for. `ring_row` is the bytes of a row of the
+    input in a ring of the caller's, or 0.
 
     """
 
@@ -161,6 +165,7 @@ class Bundle:
     exchanges: int
     given: Mapping[int, tuple[int, int]]
     left: Mapping[int, tuple[int, int]]
+    ring_row: int
     resets: tuple[tuple[int, int, bytes], ...]
     traced: tuple[int, ...]
     text: str = field(repr=False)
@@ -246,6 +251,7 @@ def read(code: str, header: str, name: str) -> Bundle:
     functions = code[code.index(f"static const lt_program {name}_program") :]
     state = re.search(r"^    m->bases\[(\d+)\] = state;$", functions, re.MULTILINE)
     const = re.search(r"^    m->bases\[(\d+) \+ i\] = \(uint8_t \*\)", functions, re.MULTILINE)
+    ring_row = _number(defined["INPUT_0_ROW_BYTES"]) if "RING_ROWS" in defined else 0
     array = {
         what: _number(_search(rf"^    [\w ]+\*?{what}\[(\d+)\];$", header))
         for what in ("bases", "next", "pointers")
@@ -260,7 +266,7 @@ def read(code: str, header: str, name: str) -> Bundle:
         pointers=array["pointers"],
         inputs=_hop(defined, _exchanged(defined, "INPUT")),
         outputs=_exchanged(defined, "OUTPUT"),
-        const_base=int(const[1]) if const else None,
+        const_base=RING_BASE if ring_row else int(const[1]) if const else None,
         state_base=int(state[1]) if state else None,
         constants=_constants(code, name),
         kinds=kinds,
@@ -277,6 +283,7 @@ def read(code: str, header: str, name: str) -> Bundle:
         exchanges=sum(_number(word) for word in program.get("exchanges", "").split(" | ")),
         given=_places(functions, rf"void \*{name}_input\("),
         left=_places(functions, rf"const void \*{name}_output\("),
+        ring_row=ring_row,
         resets=_resets(code, spans, functions, name, int(state[1]) if state else None),
         traced=tuple(tensor for _, tensor in table("traced")),
         text=code,
@@ -392,9 +399,12 @@ def _exchanged(defined: Mapping[str, str], kind: str) -> tuple[Exchanged, ...]:
 
 
 def _hop(defined: Mapping[str, str], inputs: tuple[Exchanged, ...]) -> tuple[Exchanged, ...]:
-    """What a run takes of the inputs: of a window that slides, its new rows."""
+    """What a run takes of the inputs: of a window that slides, its new rows, or those of a ring."""
     if "HOP_ROWS" not in defined:
         return inputs
+    if "RING_ROWS" in defined:
+        rows = _number(defined["RING_ROWS"])
+        return (Exchanged(rows * _number(defined["INPUT_0_ROW_BYTES"]), None),)
     rows = _number(defined["HOP_ROWS"])
     return (Exchanged(rows * _number(defined["INPUT_0_ROW_BYTES"]), rows),)
 

@@ -316,7 +316,7 @@ def _said_document(said: Said) -> dict[str, Any]:
 
 
 _ASKED: Final[Mapping[str, Sequence[object]]] = {
-    **dict.fromkeys(("simplify", "quantized_io"), (False, True)),
+    **dict.fromkeys(("simplify", "quantized_io", "ring"), (False, True)),
     **dict.fromkeys(("input_layout", "output_layout"), get_args(Layout)),
     "rounding": get_args(EngineName),
     "input_type": get_args(InputType),

@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from lowtide.prove.bundle_reader import GIVE, STRIP, TAKE, Bundle, Node, Port
+from lowtide.prove.bundle_reader import GIVE, IN_RING, STRIP, TAKE, Bundle, Node, Port
 from lowtide.prove.memory import (
     Labels,
     Memory,
@@ -144,6 +144,9 @@ class Step:
             raise NotProvedError(
                 f"it reads bytes {at} to {at + size} of {memory.name}, which has {memory.size}"
             )
+        row = self.machine.bundle.ring_row
+        if slot.memory == self.machine.ring and at // row < (at + size - 1) // row:
+            raise NotProvedError(f"it reads rows {at // row} and {at // row + 1} of a ring as one")
         self.reads.append((slot.memory, at, size))
         if self.machine.heard is not None and size:
             found = int(memory.difference[at]) + at
@@ -168,6 +171,9 @@ class _Ready:
 class Machine:
     """The memory of one run of `bundle`, and what it has exchanged so far.
 
+    Rows of a ring of the caller's lie in memory `ring`, one after the other. Behind one of them they go
+    on elsewhere in the caller's memory, so no kernel may read beyond a row.
+
     `contract(number)` is the contract of a node that runs a kernel, and bytes of its scratch memory.
     `inputs` and `outputs` are the values of the network's.
     """
@@ -181,6 +187,7 @@ class Machine:
     memories: list[Memory] = field(init=False)
     writable: set[int] = field(init=False)
     bases: dict[int, tuple[int, int]] = field(init=False)
+    ring: int = -1
     steps: int = 0
     _next: list[int] = field(init=False)
     _ready: dict[int, _Ready] = field(default_factory=dict)
@@ -203,6 +210,8 @@ class Machine:
                 memory = Memory.empty(f"input {number}", given.bytes)
                 memory.write(0, given.bytes, self.inputs[number])
                 self._add(bundle.const_base + number, memory)
+        if bundle.ring_row:
+            self.ring = self.bases[bundle.const_base or 0][0]
         self._next = [0] * bundle.counters
 
     def _add(self, base: int, memory: Memory) -> None:
@@ -282,7 +291,8 @@ class Machine:
     def _fixed(self) -> tuple[int, ...]:
         """Bases that a caller sets."""
         state, const = self.bundle.state_base, self.bundle.const_base
-        inputs = () if const is None else range(const, const + len(self.bundle.inputs))
+        count = len(self.bundle.inputs) + (self.bundle.ring_row > 0)
+        inputs = () if const is None else range(const, const + count)
         return (*inputs, *(() if state is None else (state,)))
 
     def window(self, port: Port, step: int) -> list[Slot | None]:
@@ -314,7 +324,9 @@ class Machine:
         if cut.base not in self.bases:
             raise NotProvedError(f"base {cut.base} is not set")
         memory, at = self.bases[cut.base]
-        if not cut.apart:
+        if (cut.apart == IN_RING) != (memory == self.ring):
+            raise NotProvedError(f"rows {rows} are in a ring, or are said to be, and not both")
+        if cut.apart in (0, IN_RING):
             return memory, at + cut.offset + row * cut.pitch
         if not 0 <= cut.pitch + row < len(bundle.places):
             raise NotProvedError(f"there is no place {cut.pitch + row}")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from lowtide.ir import Tensor
 from lowtide.ir.operands import Operands
+from lowtide.ir.state import OF_TOTAL, TOTAL, TotalOp
 from lowtide.prove.contracts import Call, Judged, source, target, whole
 from lowtide.prove.machine import Shares, Slot, Step
 from lowtide.prove.memory import NotProvedError, Value
@@ -164,6 +165,36 @@ def wholes(call: Call) -> Judged:
     return Judged(judge, _SHARES[call.op.label])
 
 
+def total(call: Call) -> Judged:
+    """TOTAL: a row a step joins totals that outlive a run."""
+    (rows, value), op = call.input(1), call.op
+    assert isinstance(op, TotalOp)
+    count, channels = rows.shape[1], rows.shape[-1]
+    call.expect("pixels", call.number("pixels"), rows.elements // count // channels)
+    call.expect("channels", call.number("channels"), channels)
+    call.expect("zero", call.number("zero"), op.zero)
+    call.expect("leaves", call.number("leaves"), int(op.leave))
+    totals, row = _State(call, 0), rows.bytes // count
+
+    def judge(step: Step) -> None:
+        step.expects(source(step), value, step.number * row, row)
+        totals.passes(step, 0, 0, 1, step.number, count)
+
+    return Judged(judge, "same")
+
+
+def of_total(call: Call) -> Judged:
+    """OF_TOTAL: all of the totals."""
+    (totals, value), (made, result) = call.input(0), call.output()
+    call.expect("channels", call.number("channels"), totals.elements)
+
+    def judge(step: Step) -> None:
+        step.expects(source(step), value, 0, totals.bytes)
+        step.makes(target(step), result, 0, made.bytes)
+
+    return Judged(judge)
+
+
 _SHARES: Mapping[str, Shares] = {
     **dict.fromkeys(
         ("SignalEnergy", "SignalFilterBankLog", "SignalFilterBankSquareRoot"), "begins"
@@ -186,5 +217,7 @@ STATES: Mapping[str, Callable[[Call], Judged]] = {
         frames,
     ),
     **dict.fromkeys(_SHARES, wholes),
+    TOTAL: total,
+    OF_TOTAL: of_total,
 }
 """By the operator's type, or the code of a custom one."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from lowtide.ir import Graph, Op, Tensor
 from lowtide.ir.signal import STATEFUL
-from lowtide.ir.state import WRITE_ROWS, ShiftRowsOp, WriteRowsOp, carried_row_bytes
+from lowtide.ir.state import WRITE_ROWS, ShiftRowsOp, TotalOp, WriteRowsOp, carried_row_bytes
 from lowtide.prove.memory import (
     NOTHING,
     Labels,
@@ -73,6 +73,8 @@ def changed_by(graph: Graph, op: Op) -> tuple[int, ...]:
         return (op.inputs[_SVDF_STATE],)
     if isinstance(op, ShiftRowsOp):
         return tuple(op.inputs)
+    if isinstance(op, TotalOp):
+        return (op.inputs[0],)
     if op.type in ("ASSIGN_VARIABLE", WRITE_ROWS):
         return (op.inputs[0],)
     if op.custom in STATEFUL and op.inputs and graph.tensors[op.inputs[-1]].is_variable:

@@ -174,14 +174,18 @@ _WAYS = {
 
 def _state(compiled: Compiled) -> list[tuple[str, str, str]]:
     """What is kept from one invocation to the next, if anything is."""
-    if not compiled.state_bytes:
-        return []
     slides, hop = [], compiled.graph.hop
     if hop is not None:
         kept = f"rows of {hop.kept} of {hop.most} tensors are kept"
         if hop.phases > 1:
             kept += f" in {hop.phases} phases; --hop {hop.new * hop.phases} needs only one"
         slides.append(("new rows of the window", f"{hop.new} of {hop.rows}", kept))
+        if hop.ring:
+            ring = compiled.graph.tensors[compiled.graph.inputs[0]].bytes
+            told = f"{hop.ring} rows of it, in your memory: not counted"
+            slides.append(("your ring, at least", amount(ring), told))
+    if not compiled.state_bytes:
+        return slides
     state, ram = compiled.state_bytes, compiled.ram_bytes
     return [
         *slides,

@@ -32,7 +32,7 @@ def joined(graph: Graph, lowered: Mapping[int, Lowered], views: Mapping[int, int
     crops: dict[int, Crop] = {}
     operators: set[int] = set()
     wholes: set[int] = set()
-    carried = carrying(graph)
+    carried = {*carrying(graph), *(graph.inputs if graph.hop and graph.hop.ring else ())}
     bound = {*views, *views.values(), *graph.inputs, *graph.outputs}
     ops = graph.ops
     if graph.hop is not None:  # kept rows beside new ones: copied once, the new ones made in place

@@ -116,6 +116,11 @@ static uint8_t arena[{upper}_ARENA_SIZE] {upper}_ARENA_PLACED;""",
             for i in inputs
             if how.const
         ],
+        *[
+            f"static {upper}_INPUT_0_TYPE ring[{upper}_RING_ROWS * "
+            f"({_row_elements(package, 'INPUT', 0)})];"
+            for _ in range(how.ring)
+        ],
         f"""\
 static void put_text(const char *text)
 {{
@@ -251,6 +256,8 @@ def _body(package: Package, how: Modes) -> str:
     calls: list[str] = []
     if how.const:
         calls += [f"{name}_set_input(&net, {i}, input_{i})" for i in range(len(graph.inputs))]
+    if how.ring:
+        calls.append(f"{name}_set_ring(&net, ring, {upper}_RING_ROWS, 0)")
     if how.pulled and not how.pushes:
         calls.append(f"{name}_set_pull(&net, pull, NULL)")
     if how.given:

@@ -57,7 +57,8 @@ typedef struct {
 typedef void (*lt_kernel)(const void *params, const lt_step *step);
 
 /* A tensor cut into rows. Row r is `offset` + r * `pitch` bytes from the base. Where rows lie `apart`,
- * it is `offset` + (places[pitch + r] << place_shift) bytes from it, with the program's places. */
+ * it is `offset` + (places[pitch + r] << place_shift) bytes from it, with the program's places. Rows in a
+ * ring of the caller's, which only some programs have, are told by another `apart`: see lt_ring.h. */
 typedef struct {
     uint32_t offset;
     uint32_t pitch;

@@ -40,12 +40,36 @@ static int32_t first_row(const lt_program *program, const lt_port *port, uint16_
     return port->first + (int32_t)step * port->stride;
 }
 
+#ifdef LT_RING
+/* The same as `window`, of rows in a ring: `row` and each `next` one, from `to` to `end`. */
+static void **window_in_ring(const lt_rows *cut, uint8_t *const *bases, uint32_t row, uint32_t next,
+                             void **to, void *const *end)
+{
+    const lt_ring *const ring = (const void *)bases[LT_RING_BASE + 1];
+    uint8_t *const base = bases[cut->base];
+    for (; to != end; row += next) {
+        uint32_t at = cut->offset + (row * cut->pitch);
+        if (at < ring->first) {
+            at = ring->first;
+        }
+        uint8_t *const found = (at < ring->room) ? (base + at) : (base - (ring->size - at));
+        *to++ = (row < cut->count) ? found : NULL;
+    }
+    return to;
+}
+#endif
+
 /* Fill `to` with the pointers of one port's window at step `step`; return where the next one's go. */
 static void **window(const lt_program *program, const lt_port *port, uint8_t *const *bases,
                      uint16_t step, void **to)
 {
     const lt_rows *cut = &program->rows[port->rows];
     uint32_t row = (uint32_t)first_row(program, port, step), rows = cut->count, next = port->dilation;
+#ifdef LT_RING
+    if (cut->apart == LT_IN_RING) {
+        return window_in_ring(cut, bases, row, next, to, to + port->count);
+    }
+#endif
     uint8_t *base = bases[cut->base] + cut->offset;
     void **end = to + port->count;
     if (cut->apart != 0U) {

@@ -116,6 +116,18 @@ int64_t host_trace(const uint8_t **into)
 #endif
 }
 
+#ifdef HARNESS_RING_ROWS
+#define RING_ROWS (HARNESS_RING_ROWS + 1) /* one more than is read: it goes on elsewhere each time */
+static uint8_t *ring;
+
+/* A row is there: the one behind it, the oldest, is read no more. */
+static void forget_oldest(const uint8_t *row, size_t bytes)
+{
+    const size_t next = ((size_t)(row - ring) / bytes + 1) % RING_ROWS;
+    memset(ring + next * bytes, 0xA5, bytes);
+}
+#endif
+
 #ifdef HARNESS_SET_PULL
 static const size_t input_row_bytes[] = HARNESS_INPUT_ROW_BYTES;
 
@@ -123,6 +135,9 @@ static int pull(void *context, int input, int row, void *to)
 {
     (void)context;
     memcpy(to, given[input] + (size_t)row * input_row_bytes[input], input_row_bytes[input]);
+#ifdef HARNESS_RING_ROWS
+    forget_oldest(to, input_row_bytes[0]);
+#endif
     return 0;
 }
 #endif
@@ -177,6 +192,14 @@ int host_open(void)
 #ifdef HARNESS_SET_TAKE
     status = status != 0 ? status : HARNESS_SET_TAKE(model, take, NULL);
 #endif
+#ifdef HARNESS_RING_ROWS
+    ring = malloc(RING_ROWS * input_row_bytes[0]);
+    if (ring == NULL) {
+        return fail("memory", 1);
+    }
+    memset(ring, 0xA5, RING_ROWS * input_row_bytes[0]);
+    status = status != 0 ? status : HARNESS_SET_RING(model, ring, RING_ROWS, 1);
+#endif
 #ifdef HARNESS_SET_INPUT
     for (int i = 0; status == 0 && i < HARNESS_INPUTS; i++) {
         status = HARNESS_SET_INPUT(model, i, given[i]);
@@ -196,6 +219,10 @@ void host_close(void)
 #ifdef HARNESS_STATE_SIZE
     release(state);
     state = NULL;
+#endif
+#ifdef HARNESS_RING_ROWS
+    free(ring);
+    ring = NULL;
 #endif
 #ifdef LT_TRACE
     free(records);

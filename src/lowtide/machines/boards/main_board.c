@@ -163,17 +163,32 @@ static __attribute__((noipa)) int measure(int (*call)(void))
 #ifdef HARNESS_SET_PULL
 static const uint32_t input_row_bytes[] = HARNESS_INPUT_ROW_BYTES;
 
+#ifdef HARNESS_RING_ROWS
+/* The ring has as many rows as the window: the host writes each window there, row 0 to row `oldest`. */
+static uint32_t oldest;
+#endif
+
 static int pull(void *context, int input, int row, void *to)
 {
+#ifdef HARNESS_RING_ROWS
+    row = (int)((oldest + (uint32_t)row) % HARNESS_INPUT_ROWS);
+#endif
     const uint8_t *from = input_space + input_offsets[input] + (uint32_t)row * input_row_bytes[input];
     uint8_t *at = to;
     (void)context;
+#ifdef HARNESS_RING_ROWS
+    if (at != from) {
+        return 1;
+    }
+#endif
 #ifdef HARNESS_HOP_ROWS
     row_is_over();
 #endif
+#ifndef HARNESS_RING_ROWS
     for (uint32_t n = input_row_bytes[input]; n > 0; n--) {
         *at++ = *from++;
     }
+#endif
 #ifdef HARNESS_HOP_ROWS
     row_given = harness_count();
 #endif
@@ -215,7 +230,13 @@ static void read_input(uint32_t file, int i)
 #ifndef HARNESS_INPUT_OFFSETS
     const void *const input = HARNESS_INPUT(&model, i);
 #endif
+#ifdef HARNESS_RING_ROWS
+    const uint32_t before = oldest * input_row_bytes[0];
+    transfer(SYS_READ, file, input_space + before, input_bytes[0] - before);
+    transfer(SYS_READ, file, input, before);
+#else
     transfer(SYS_READ, file, input, input_bytes[i]);
+#endif
 }
 
 static void run_sample(uint32_t inputs, uint32_t outputs)
@@ -276,10 +297,20 @@ void harness_run(void)
         leave(EXIT_FAILED);
     }
 #endif
+#ifdef HARNESS_RING_ROWS
+    if (HARNESS_SET_RING(&model, (void *)(uintptr_t)input_space, HARNESS_INPUT_ROWS, 0) != 0) {
+        leave(EXIT_FAILED);
+    }
+#endif
     for (n = 0; n < head[0]; n++) {
 #ifdef HARNESS_RESET
         if (n != 0 && n == head[1] && HARNESS_RESET(&model) != 0) {
             leave(EXIT_FAILED);
+        }
+#endif
+#ifdef HARNESS_RING_ROWS
+        if (n != 0 && n != head[1]) { /* after a reset, rows go on where they were */
+            oldest = (oldest + HARNESS_HOP_ROWS) % HARNESS_INPUT_ROWS;
         }
 #endif
         run_sample(inputs, outputs);

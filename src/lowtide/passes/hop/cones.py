@@ -21,7 +21,7 @@ MOST_PHASES: Final = 4
 _AT_A_TIME: Final = 8
 """Rows that an operator reads at a time, or less, of most networks."""
 
-_EATING: Final = ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN")
+EATING: Final = ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN")
 """Operators that read all rows, one after the other."""
 
 
@@ -104,8 +104,9 @@ class Rows:
 
     @property
     def around(self) -> range:
-        """The run with those that are kept."""
-        return next(run for run in self.there if self.kept.start in run)
+        """The run with those that are kept, or, if there are none, with the last that are made."""
+        inside = self.kept.start if self.kept else self.made[-1].start
+        return next(run for run in self.there if inside in run)
 
     def slots(self, period: int, shift: int) -> int:
         """Rows of the memory that outlives it. Apart, it has the new ones of as many invocations as it
@@ -160,7 +161,7 @@ def _parted(graph: Graph, cones: Cones, found: dict[int, Rows], hop: int) -> dic
     whole = {
         tensor
         for op in graph.ops
-        if op.id not in cones.flows and op.type not in _EATING
+        if op.id not in cones.flows and op.type not in EATING
         for tensor in op.inputs
     }
     row_bytes = {t: graph.tensors[t].bytes // of.rows for t, of in cones.moving.items()}

@@ -35,11 +35,12 @@ def usual(steps: Sequence[Step]) -> int:
     return next(n for n, step in enumerate(steps) if step.work <= _WORTH * steps[-1].work)
 
 
-def ladder(graph: Graph, cones: Cones, hop: int) -> list[Step]:
-    """What to keep rows of if it is none, one, two ... tensors."""
+def ladder(graph: Graph, cones: Cones, hop: int, ring: bool = False) -> list[Step]:
+    """What to keep rows of if it is none, one, two ... tensors. The input's in a `ring` are no state."""
+    own = cones.moving.keys() - ({graph.inputs[0]} if ring else set())
     every = rows_of(graph, cones, hop, cones.moving.keys())
     left = frozenset(t for t, of in every.items() if of.kept) - {graph.inputs[0]}
-    now = _costs(graph, cones, every, hop)
+    now = _costs(graph, cones, every, hop, own)
     steps = [Step(left, now[1])]
     while left:
         ways = sorted(left)
@@ -48,7 +49,7 @@ def ladder(graph: Graph, cones: Cones, hop: int) -> list[Step]:
         found = []
         for tensor in ways:
             fewer = left - {tensor}
-            state, work = _costs(graph, cones, rows_of(graph, cones, hop, fewer), hop)
+            state, work = _costs(graph, cones, rows_of(graph, cones, hop, fewer), hop, own)
             more, saved = work - now[1], now[0] - state
             worth = more / saved if saved > 0 else float("inf")
             found.append((worth, tensor, fewer, (state, work)))
@@ -57,9 +58,12 @@ def ladder(graph: Graph, cones: Cones, hop: int) -> list[Step]:
     return steps[::-1]
 
 
-def _costs(graph: Graph, cones: Cones, work: Mapping[int, Rows], hop: int) -> tuple[int, int]:
-    """Bytes of state, and multiplications of an invocation; what has none counts by its elements."""
-    state = sum(_kept_bytes(graph, cones, tensor, of, hop) for tensor, of in work.items())
+def _costs(
+    graph: Graph, cones: Cones, work: Mapping[int, Rows], hop: int, own: Collection[int]
+) -> tuple[int, int]:
+    """Bytes of state, of tensors that are our `own`, and multiplications of an invocation; what has none
+    counts by its elements."""
+    state = sum(_kept_bytes(graph, cones, t, of, hop) for t, of in work.items() if t in own)
     done = 0
     for op in graph.ops:
         if op.id not in cones.flows:

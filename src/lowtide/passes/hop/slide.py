@@ -18,20 +18,29 @@ import numpy as np
 from lowtide.errors import ModelError, UsageError
 from lowtide.ir.graph import DType, Graph, Hop, Op, Piece, Slid, Tensor
 from lowtide.ir.operands import Operands
+from lowtide.ir.signal import SIGNAL, state_of
 from lowtide.ir.slices import sliced
-from lowtide.ir.state import ShiftRowsOp, WriteRowsOp, keeps_state
+from lowtide.ir.state import OfTotalOp, ShiftRowsOp, TotalOp, WriteRowsOp, keeps_state
 from lowtide.ir.window import Axis, Window
-from lowtide.passes.hop.cones import Cones, Rows, cones_of, rows_of
+from lowtide.passes.hop.cones import EATING, Cones, Rows, cones_of, rows_of
 from lowtide.passes.hop.flows import Flow
 from lowtide.passes.hop.keeping import ladder, usual
 from lowtide.passes.hop.rows import in_rows, strided
+from lowtide.passes.hop.totals import Totals, totals_of
 from lowtide.passes.rewriting import next_buffer, readers_of, with_ops
 from lowtide.passes.simplify.result import Simplified, changed
 
 
-def slide(graph: Graph, hop: int, keep: int | None = None, time: int | None = None) -> Simplified:
+def slide(
+    graph: Graph,
+    hop: int,
+    keep: int | None = None,
+    time: int | None = None,
+    ring: bool = False,
+) -> Simplified:
     """`graph`, of `check_slides`, for a window that moves on by `hop` rows, keeping rows of the input
-    and of `keep` other tensors, by default of those that save work.
+    and of `keep` other tensors, by default of those that save work. With a `ring`, rows of the input are
+    read where the caller keeps them.
 
     Raises ModelError for a network that can keep nothing, UsageError for a hop that is not less than the
     window, or if axis `time` of the input is not that of its rows.
@@ -53,18 +62,25 @@ def slide(graph: Graph, hop: int, keep: int | None = None, time: int | None = No
             f"--hop {hop}: the window has {rows} rows, and this hop replaces all of them",
             f"give a hop of 1 to {rows - 1} rows, or leave it out",
         )
+    if ring and (axis > 1 or len(shaped.tensors[given].shape) == 2):
+        raise UsageError(
+            f"--hop and --input const: rows of {list(shaped.tensors[given].shape)} along axis {axis} "
+            "are no rows to lowtide's kernels, which would read several of your ring as one",
+            "leave out --input const",
+        )
     cones = cones_of(shaped, axis)
-    steps = ladder(shaped, cones, hop)
+    steps = ladder(shaped, cones, hop, ring)
     if len(steps) == 1:
         raise _nothing(shaped, cones, hop)
     most = len(steps) - 1
     count = usual(steps) if keep is None else min(keep, most)
     work = rows_of(shaped, cones, hop, steps[count].tensors)
     phases = math.lcm(*(cones.moving[t].period(hop) for t, of in work.items() if of.kept))
-    made = _Sliding(shaped, cones, work, hop)
+    made = _Sliding(shaped, cones, work, hop, ring)
     new = made.graph()
     slid = tuple(made.slid(t) for t in cones.moving if work[t].kept or work[t].made)
-    new = replace(new, hop=Hop(given, rows, hop, count, most, phases, made.pieces, slid))
+    read = new.tensors[new.inputs[0]].shape[1] if ring else 0
+    new = replace(new, hop=Hop(given, rows, hop, count, most, phases, read, made.pieces, slid))
     window = graph.tensors[given]  # as its caller has it
     new = replace(new, tensors=(*new.tensors[:given], window, *new.tensors[given + 1 :]))
     return changed(graph, new)
@@ -73,7 +89,7 @@ def slide(graph: Graph, hop: int, keep: int | None = None, time: int | None = No
 def check_slides(graph: Graph) -> Graph:
     """`graph` itself; raises ModelError for one that keeps state of its own, or has several inputs."""
     for op in graph.ops:
-        if keeps_state(op) or any(t >= 0 and graph.tensors[t].is_variable for t in op.inputs):
+        if _remembers(graph, op):
             raise ModelError(
                 f"--hop: operator {op.id} ({op.label}) keeps state from one run to the next, so the "
                 "network streams already",
@@ -86,6 +102,13 @@ def check_slides(graph: Graph) -> Graph:
             "leave out --hop",
         )
     return graph
+
+
+def _remembers(graph: Graph, op: Op) -> bool:
+    """Whether an operator keeps something from one run to the next; most signal operators do not."""
+    if op.custom in SIGNAL:
+        return state_of(Operands(graph, op)) is not None
+    return keeps_state(op) or any(t >= 0 and graph.tensors[t].is_variable for t in op.inputs)
 
 
 def _nothing(graph: Graph, cones: Cones, hop: int) -> ModelError:
@@ -141,6 +164,7 @@ class _Sliding:
     cones: Cones
     work: dict[int, Rows]
     hop: int
+    ring: bool
     tensors: list[Tensor] = field(init=False)
     ops: list[Op] = field(default_factory=list)
     shifted: list[tuple[int, int, int]] = field(default_factory=list)
@@ -155,18 +179,24 @@ class _Sliding:
     def graph(self) -> Graph:
         """All of it."""
         given = self.old.inputs[0]
-        rows = self.work[given].made[0]
+        rows = self.work[given].around if self.ring else self.work[given].made[0]
         taken = new = self.like(given, rows)
         axis, shape = self.cones.moving[given].axis, self.tensors[new].shape
         if axis > 1 or len(shape) == 2:  # rows of a map, for its caller
             in_rows = (1, len(rows), *(shape[axis + 1 :] or (1,)))
             taken = self.add(replace(self.tensors[new], shape=in_rows))
             self.ops.append(Op(-1, "RESHAPE", (taken,), (new,)))
-        self.settle(given, [_Run(rows, new)])
+        if self.ring:
+            self.there[given] = [_Run(rows, new)]
+        else:
+            self.settle(given, [_Run(rows, new)])
         for op in self.old.ops:
             flow = self.cones.flows.get(op.id)
-            if flow is None:
-                inputs = tuple(self.whole(t) if t in self.there else t for t in op.inputs)
+            totals = totals_of(self.old, self.cones, self.work, op, self.hop)
+            if totals is not None and not (self.ring and totals.source == given):
+                self.total(op, totals)
+            elif flow is None:
+                inputs = tuple(self.read(op, t) if t in self.there else t for t in op.inputs)
                 self.ops.append(replace(op, inputs=inputs))
             else:
                 made = op.outputs[0]
@@ -180,6 +210,33 @@ class _Sliding:
             self.ops.append(ShiftRowsOp(id=-1, inputs=variables, rows=shifts, kept=kept))
         whole = replace(self.old, tensors=tuple(self.tensors), inputs=(taken,))
         return with_ops(whole, self.ops)
+
+    def total(self, op: Op, of: Totals) -> None:
+        """A sum over all rows, as totals to which new rows are added, and from which the oldest are
+        subtracted when they have been read."""
+        source, made = self.old.tensors[of.source], op.outputs[0]
+        shape = (1, 1, 1, source.shape[-1])
+        name = f"{source.name}/totals"
+        totals = self.add(
+            replace(source, name=name, shape=shape, dtype=DType.INT32, is_variable=True)
+        )
+        new = self.like(made, range(1)) if made in self.cones.moving else made
+        self.ops += [
+            TotalOp(id=-1, inputs=(totals, self.take(of.source, of.new)), zero=of.zero),
+            OfTotalOp(
+                id=-1,
+                inputs=(totals,),
+                outputs=(new,),
+                options=op.options,
+                kind=op.type,
+                count=of.count,
+                zero=of.zero,
+            ),
+        ]
+        oldest = self.take(of.source, of.oldest)
+        self.ops.append(TotalOp(id=-1, inputs=(totals, oldest), zero=of.zero, leave=True))
+        if made in self.cones.moving:
+            self.settle(made, [_Run(range(1), new)])
 
     def slid(self, tensor: int) -> Slid:
         """What became of a tensor's rows."""
@@ -328,6 +385,17 @@ class _Sliding:
         made = self.like(tensor, rows)
         options = {"axis": self.cones.moving[tensor].axis, "fused_activation_function": 0}
         self.ops.append(Op(-1, "CONCATENATION", tuple(parts), (made,), options))
+        return made
+
+    def read(self, op: Op, tensor: int) -> int:
+        """The tensor that has all rows of `tensor`, for an operator that may read several as one: those
+        of a ring are copied."""
+        source = self.whole(tensor)
+        if not self.ring or tensor != self.old.inputs[0] or op.type in EATING:
+            return source
+        made = self.like(tensor, range(self.cones.moving[tensor].rows))
+        taken = [range(n) for n in self.tensors[source].shape]
+        self.ops.append(strided(source, made, taken, self.constant))
         return made
 
     def whole(self, tensor: int) -> int:

@@ -30,9 +30,9 @@ _SUMMED: Final = (DType.INT8, DType.UINT8, DType.INT16, DType.INT32)
 """Sums of these are the same in every order."""
 
 
-def turned(graph: Graph, time: int) -> Graph:
-    """`graph`, of `check_slides`, with its input turned if axis `time` of it is that of several columns;
-    itself if it is not.
+def turned(graph: Graph, time: int | None, ring: bool = False) -> Graph:
+    """`graph`, of `check_slides`, with its input turned if axis `time` of it is that of several columns,
+    or if it has columns alone that are to lie in a `ring`, row by row; itself if not.
 
     Raises ModelError if the input has no rows.
     """
@@ -40,6 +40,7 @@ def turned(graph: Graph, time: int) -> Graph:
     (given,) = shaped.inputs
     shape = shaped.tensors[given].shape
     columns = len(shape) == _RANK and (axis, time) == (1, 2) and shape[2] > 1
+    columns = columns or (ring and len(shape) == _RANK and axis == 2)
     if not columns or given in shaped.outputs:
         return graph
     return _Turning(shaped).graph()

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lt_hop_ring.h: windows that slide, as in lt_hop.h, whose rows stay in a ring of the caller's.
+ *
+ * The program has no memory for rows of the input: it reads them where the caller has them, as many as
+ * `reads`, of which `hop` are new. A run waits until all of these are there. Before the first window is
+ * complete, rows that are older than its first are read as that one is: of what is computed of them,
+ * nothing is left when it ends.
+ */
+#ifndef LT_HOP_RING_H
+#define LT_HOP_RING_H
+
+#include "lt_ring.h"
+#include "lt_stream.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A program, rows of its window, new rows of each run, rows that a run reads, and bytes of a row. */
+typedef struct {
+    const lt_program *program;
+    uint16_t window;
+    uint16_t hop;
+    uint16_t reads;
+    uint32_t row_bytes;
+} lt_ring_hops;
+
+/* The struct of an instance begins with this. */
+typedef struct {
+    lt_stream stream;
+    const lt_ring_hops *hops; /* what it is an instance of */
+    uint8_t *rows;            /* the caller's ring, null if there is none yet */
+    uint16_t count;           /* its rows */
+    uint16_t next;            /* of them, where the next one goes */
+    uint16_t known;           /* rows of this window that came, at most those that a run reads */
+    uint16_t left;            /* rows up to the next outputs */
+    uint16_t due;             /* rows up to the next run */
+    uint16_t warm;            /* whether the rows of a window are known, the oldest of which leave it next */
+    lt_ring ring;
+} lt_hop_ring;
+
+/* Say where the ring is, and which of its `count` rows is the next that is given; a new window begins. */
+int lt_hop_ring_set(const lt_ring_hops *hops, void *net, void *rows, int count, int next);
+
+/* As in lt_hop.h, but for this: where the next row goes is the next row of the ring; without a callback,
+ * lt_hop_ring_invoke takes the rows that it wants as given, and fails if the ring has not so many. Rows
+ * without a ring are errors. */
+int lt_hop_ring_reset(const lt_ring_hops *hops, void *net);
+int lt_hop_ring_begin(const lt_ring_hops *hops, void *net);
+int lt_hop_ring_invoke(const lt_ring_hops *hops, void *net);
+void *lt_hop_ring_next_row(const lt_ring_hops *hops, void *net);
+int lt_hop_ring_row_done(const lt_ring_hops *hops, void *net);
+int lt_hop_ring_push_rows(const lt_ring_hops *hops, void *net, const void *rows, int n);
+
+/* For lt_hop_ring_slice.c. Have a row taken that is there, without a run; and begin a run. */
+void lt_hop_ring_take(const lt_ring_hops *hops, void *net);
+void lt_hop_ring_start(const lt_ring_hops *hops, void *net);
+
+/* Ask the callback for the next row, if there is one. A window that lacks a row is given up. */
+int lt_hop_ring_pull(const lt_ring_hops *hops, void *net);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
