@@ -33,7 +33,7 @@ from lowtide.lower.block_work import (
     roughly_pointwise,
 )
 from lowtide.lower.common import Context
-from lowtide.lower.families import depthwise_planes
+from lowtide.lower.families import conv_4x2, depthwise_planes
 from lowtide.lower.families.depthwise_3x3 import scratch as scratch_3x3
 from lowtide.lower.nodes import Lowered, Node, Params, Port, Reads, Value
 
@@ -261,18 +261,20 @@ def _ahead(op: BlockOp) -> int:
 def _params(context: Context, op: BlockOp, form: _Form, kind: _Kind) -> Params:
     source, columns = context.input(0), context.output().shape[2]
     piece = pieces(columns, form.most)
-    parts = {
-        name: None if part is None else _with(part.params, out_w=piece)
-        for name, part in (("expand", form.expand), ("project", form.project))
-    }
+    expand, project = (
+        None if part is None else _with(part.params, out_w=piece)
+        for part in (form.expand, form.project)
+    )
+    if expand is not None:
+        expand = _reading(expand, source.shape[2])
     at_once = min(piece, _at_once(op.window)) if form.core.kernel == PLANES else piece
     core = _with(form.core.params, out_w=piece, piece=at_once)
     cores: dict[str, Value] = dict.fromkeys(kind.cores.values())
     fields: dict[str, Value] = {
-        "expand": parts["expand"],
+        "expand": expand,
         **cores,
         kind.cores[form.core.kernel]: core,
-        "project": parts["project"],
+        "project": project,
         "in_h": source.shape[1],
         "in_w": source.shape[2],
         "pieces": columns // piece,
@@ -286,6 +288,18 @@ def _params(context: Context, op: BlockOp, form: _Form, kind: _Kind) -> Params:
     if MULT1_PLAIN in kind.cores:
         fields["lean"] = int(form.core.kernel == MULT1_PLAIN)
     return Params(f"lt_block{kind.name}_s8", tuple(fields.items()))
+
+
+def _reading(params: Params, in_w: int) -> Params:
+    """The params of a pointwise convolution that reads rows of so many columns: a strip has fewer than
+    the operator that was lowered, and words must not be read past its last one."""
+    has = dict(params.fields)
+    if "last" not in has:
+        return _with(params, in_w=in_w)
+    in_c, words = has["in_c"], has["words"]
+    assert isinstance(in_c, int)
+    assert isinstance(words, int)
+    return _with(params, in_w=in_w, last=conv_4x2.last_of(in_w, in_c, words))
 
 
 def _at_once(window: Window) -> int:
