@@ -74,19 +74,17 @@ def main() -> int:
     groups: dict[str, list[dict[str, Any]]] = {}
     wrong: list[str] = []
     for place in args.on or ("host", *BOARDS):
-        found = _found(place, args)
+        document = _found(place, args)
+        found = document["files"]
         reasons = reasons_for(place)
         every = {name: judge(name, of, reasons) for name, of in found.items()}
         groups[place] = [one.record for one in every.values()]
         for name, one in every.items():
             wrong += [f"{place}: {name}: {text}" for text in one.left]
             wrong += [f"{place}: {name}: reached, though it has a reason: {t}" for t in one.stale]
-        if args.store and place == "host":
-            by = f"gcov, {args.cases:,} calls of kernels, and {_networks(args):,} networks"
-            store_figures("coverage", {"kernels": groups[place]}, by)
-        elif args.store:
-            by = f"{board_tools()}, {args.board_cases:,} calls of kernels"
-            store_figures("coverage", {place: groups[place]}, by)
+        if args.store:
+            group = "kernels" if place == "host" else place
+            store_figures("coverage", {group: groups[place]}, document["by"])
     if args.json:
         document = {"schema": "lowtide.bench.coverage/2", "files": groups, "wrong": wrong}
         print(json.dumps(document, indent=2))
@@ -159,7 +157,8 @@ def _told(missing: Sequence[Any]) -> tuple[str, ...]:
 
 
 def _found(place: str, args: argparse.Namespace) -> dict[str, Any]:
-    """What is reached there, or was when this folder was made."""
+    """{"by": on what it was counted, "files": file -> what is reached}; or what was when this folder
+    was made."""
     kept = None if args.kept is None else args.kept / f"{place}.json"
     if kept is not None and kept.exists():
         read: dict[str, Any] = json.loads(kept.read_text("utf-8"))
@@ -172,29 +171,27 @@ def _found(place: str, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _on_host(args: argparse.Namespace) -> dict[str, Any]:
+    by = f"gcov, {args.cases:,} calls of kernels"
     with TemporaryDirectory() as folder:
         command = ["tests.kernels.cases.coverage", "--cases", str(args.cases)]
         command += ["--seed", str(args.seed), *_families(args)]
         if not args.family:
+            draws = len(_DRAWS.read_text("utf-8").splitlines()[:: args.every])
+            by += f", and {draws:,} networks"
             _run(["pairs.covered", folder, str(_DRAWS), "--every", str(args.every)])
             command += ["--networks", folder]
-        found: dict[str, Any] = json.loads(_run(command))
-        return found
+        return {"by": by, "files": json.loads(_run(command))}
 
 
 def _on_board(board: str, args: argparse.Namespace) -> dict[str, Any]:
     command = ["tests.kernels.cases.board_coverage", "--board", board, "--seed", str(args.seed)]
     command += ["--cases", str(args.board_cases), *_families(args)]
-    found: dict[str, Any] = json.loads(_run(command))
-    return found
+    by = f"{board_tools()}, {args.board_cases:,} calls of kernels"
+    return {"by": by, "files": json.loads(_run(command))}
 
 
 def _families(args: argparse.Namespace) -> list[str]:
     return [word for family in args.family for word in ("--family", family)]
-
-
-def _networks(args: argparse.Namespace) -> int:
-    return len(_DRAWS.read_text("utf-8").splitlines()[:: args.every])
 
 
 def _run(module: Sequence[str]) -> str:
