@@ -23,6 +23,7 @@ _FIRST, _MOST = 2000, 30_000
 """Cases in which most of the flags' outcomes are seen, so that others are cheaper to look for; and in
 how many these are: it is slow."""
 _LOOPS = ("for (", "while (")
+_NEVER = "never runs"
 _OFTEN = ("conv", "depthwise", "dense", "block")
 """Families that are drawn three times as often as others: they have the kernels in assembly."""
 
@@ -82,7 +83,7 @@ def missing(code: Code, counting: Counting, deciding: Deciding) -> Iterator[Miss
     by_address = {i.address: i for i in code.listing.instructions}
     for one in code.counted:
         if not counting.executed[one.address]:
-            yield Missing(one.address, one.mnemonic, "never runs")
+            yield Missing(one.address, one.mnemonic, _NEVER)
     for branch in code.branches:
         on, away = counting.outcomes(branch)
         if on != away:
@@ -118,7 +119,8 @@ def document(code: Code, counting: Counting, deciding: Deciding) -> dict[str, ob
             if code.owners[one.address] == name:
                 file, line = lines[one.address]
                 text = texts[file][line - 1].strip() if line and file in texts else ""
-                told.add((file, line, text, f"{one.mnemonic} {one.what}"))
+                what = one.what if one.what == _NEVER else f"{one.mnemonic} {one.what}"
+                told.add((file, line, text, what))
         found[name] = {
             "guards": sum(code.owners[at] == name for at in again),
             "behind": sum(code.owners[at] == name for at in behind),

@@ -55,6 +55,16 @@ def test_sites_are_blocks_and_tails() -> None:
     assert [found[1].outcome(0, left) for left in (16, 3)] == [True, False]
 
 
+def test_selections_are_sites() -> None:
+    """cinc r2, r2, lt: that is csinc r2, r2, r2, ge."""
+    text = _BLOCK.replace(
+        "2800      \tcmp\tr0, #0", "ea52 92a2 \t\t\t@ <UNDEFINED> instruction: 0xea5292a2"
+    )
+    found = list(sites_of(read_listing(text).instructions))
+    assert found[0] == Site(0x100, "ge")
+    assert len(found) == 3
+
+
 @pytest.mark.parametrize("said", ["vpst", "vptt.s32\teq, q0, r1"])
 def test_other_predication_is_refused(said: str) -> None:
     text = _BLOCK.replace("cmp\tr0, #0", said)

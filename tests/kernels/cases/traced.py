@@ -1,7 +1,7 @@
 """What of a board's kernels compared cases execute: instructions, and both outcomes of conditions.
 
     branches, loops   the emulator's plugin counts how often each instruction ran, and went elsewhere
-    IT blocks         flags decide what in them is done, which the plugin cannot see. So the cases run
+    IT blocks, CSEL   flags decide what in them is done, which the plugin cannot see. So the cases run
                       once more, an instruction at a time, and the emulator writes the flags there
     predicated tails  the same of the elements that are left at the end of such a loop's round
 
@@ -35,6 +35,9 @@ from .boards import Program
 
 _PLUGIN_FLAGS = ("-std=c99", "-D_POSIX_C_SOURCE=200809L", "-O2", "-fPIC", "-shared")
 _CONDITIONS = "eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le"
+_ENCODED = ("eq", "ne", "cs", "cc", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le")
+# CSEL and its like, which objdump does not know: 1110 1010 0101 nnnn 10oo dddd cccc mmmm.
+_SELECT = re.compile(r"<UNDEFINED> instruction: 0xea5[0-9a-f][89ab][0-9a-f]([0-9a-d])[0-9a-f]$")
 _BRANCH = re.compile(rf"^(b({_CONDITIONS})(\.[nw])?|cbn?z|le|letp|wls|wlstp\.\d+)$")
 _IT = re.compile(r"^it([te]{0,3})$")
 _TAIL = re.compile(r"^[wd]lstp\.(8|16|32)$")
@@ -127,6 +130,8 @@ def sites_of(instructions: Sequence[Instruction]) -> Iterator[Site]:
             lanes = _VECTOR_BITS // int(tail[1])
         if one.mnemonic == "letp":
             yield Site(one.address, lanes=lanes)
+        if select := _SELECT.match(one.operands):
+            yield Site(one.address, _ENCODED[int(select[1], 16)])
         if block := _IT.match(one.mnemonic):
             yield Site(one.address, one.operands.strip())
             # The flags in front of the block are those of all of it, but for what follows a comparison.
