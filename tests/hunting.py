@@ -33,6 +33,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from drawn_options import drawn_options
+from lone_nets import lone_network
 from lowtide.commands import checking
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
@@ -64,6 +65,7 @@ GENERATORS: dict[str, Callable[[int], bytes]] = {
     "planted": planted_network,
     "rare": rare_network,
     "seldom": seldom_network,
+    "lone": lone_network,
     "mutant": mutant,
 }
 """Generators of networks by number."""

@@ -32,14 +32,17 @@ def rare_network(seed: int) -> bytes:
 class Drawn:
     """A net of one type, and a method per operator; each takes a tensor and goes on."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, kind: str | None = None, deep: int | None = None) -> None:
+        """Of that type, and of so many channels, if they are given."""
         self.rng = Random(seed)
         self.values = np.random.default_rng(seed)
         self.factors = self.rng.random() < 0.6
-        self.kind = self.rng.choice(_FACTORS if self.factors else _TYPES)
+        drawn = self.rng.choice(_FACTORS if self.factors else _TYPES)
+        self.kind = drawn if kind is None else kind
         dtype = np.dtype(self.kind)
         self.net = Net(dtype, 0.05 if dtype.itemsize == 1 else 0.002, 3, every=True)
-        self.deep = self.rng.choice((1, 2, 3, 4, 8, 16))
+        channels = self.rng.choice((1, 2, 3, 4, 8, 16))
+        self.deep = channels if deep is None else deep
         self.shape = (1, _ROWS, _COLUMNS, self.deep)
         self.x = self.net.input(self.shape)
 

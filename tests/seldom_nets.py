@@ -17,10 +17,10 @@ from rare_nets import Drawn
 
 def seldom_network(seed: int) -> bytes:
     """The .tflite file of the network of that number."""
-    return _Seldom(seed).network()
+    return Seldom(seed).network()
 
 
-class _Seldom(Drawn):
+class Seldom(Drawn):
     """A net of one type, and a method per operator."""
 
     def network(self) -> bytes:

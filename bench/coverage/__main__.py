@@ -1,89 +1,217 @@
-"""Lines and branches of the kernels' C that compared cases reach, as gcov counts them on the host.
+"""What of the runtime compared cases reach: lines and branches of its C, and instructions on boards.
 
-    bench/run coverage                      draw cases of all families of operators; a table by file
-    bench/run coverage --family conv        of these families alone
-    bench/run coverage --json               {"schema": "lowtide.bench.coverage/1", ...}
+    bench/run coverage                      on this computer and on both boards; a table by file
+    bench/run coverage --on host            on this computer alone, or on a board (may be repeated)
+    bench/run coverage --family conv        of these families of operators alone, and of no networks
+    bench/run coverage --json               {"schema": "lowtide.bench.coverage/2", ...}
+    bench/run coverage --kept FOLDER        keep there what each place found, or judge what is there
     bench/run coverage --store              also write the documents' figures, docs/figures/coverage.json
 
-Every result of a case is compared with the reference's, worked out apart. What may stay unreached has
-its reason in bench/coverage/exceptions.toml; files that no case calls have theirs there too, and count
-as not reached. Exit code 1 if anything else is not reached, or a result is wrong. What stands in
-assembly, for cores with Arm's DSP extension or Helium, is not counted: its C is, and tests hold one
-against the other. Needs gcov.
+Every result is compared with the reference's, worked out apart. On this computer, gcov counts lines and
+outcomes of branches: in cases drawn of all families, and in networks, those of bench/pairs/draws.txt. On
+boards, a plugin of the emulator counts instructions, and both outcomes of conditional branches, of what
+IT blocks ask, of loops with low overhead and of their predicated tails (tests/kernels/cases/traced.py).
+
+What may stay unreached has its reason in bench/coverage/exceptions.toml and boards.toml. Exit code 1 if
+anything else is not reached, if something is that has a reason not to be, or if a result is wrong.
+Needs gcov, and for boards QEMU with the cross-compiler.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench.shared.stored import store_figures
+from bench.shared.outside import ROOT
+from bench.shared.stored import board_tools, store_figures
 
-_EXCEPTIONS = Path(__file__).with_name("exceptions.toml")
+BOARDS = ("mps2-an386", "mps3-an547")
+_HERE = Path(__file__).parent
 _FILES = "files"
+_DRAWS = ROOT / "bench" / "pairs" / "draws.txt"
+
+Reasons = Mapping[str, Mapping[str, str]]
+"""File -> the text of a line -> why it may stay unreached; "files" -> file -> why all of it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A file's figures; its lines without a reason, as text; reasons for what was reached after all."""
+
+    record: dict[str, Any]
+    left: tuple[str, ...]
+    stale: tuple[str, ...]
 
 
 def main() -> int:
-    """Draw the cases, and print what they reach; the exit code."""
+    """Run everything, and print what is reached; the exit code."""
     parser = argparse.ArgumentParser(
         prog="bench/run coverage",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--cases", type=int, default=4_000_000, help="calls of kernels, in all")
+    parser.add_argument("--on", action="append", choices=("host", *BOARDS), help="there alone")
+    parser.add_argument("--cases", type=int, default=4_000_000, help="calls of kernels here")
+    parser.add_argument("--board-cases", type=int, default=250_000, help="calls on each board")
+    parser.add_argument("--every", type=int, default=1, help="each so many-th network alone")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--family", action="append", default=[], help="these alone")
     parser.add_argument("--json", action="store_true", help="print a JSON document")
+    parser.add_argument(
+        "--kept", type=Path, help="a folder for counts: what is there is not run again"
+    )
     parser.add_argument("--store", action="store_true", help="write docs/figures/coverage.json")
     args = parser.parse_args()
-    command = [sys.executable, "-m", "tests.kernels.cases.coverage"]
-    command += ["--cases", str(args.cases), "--seed", str(args.seed)]
-    command += [word for family in args.family for word in ("--family", family)]
-    found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-    reasons = tomllib.loads(_EXCEPTIONS.read_text("utf-8"))
-    left = {
-        name: [] if name in reasons[_FILES] else _unknown(of["missing"], reasons.get(name, {}))
-        for name, of in found.items()
-    }
-    records = [_record(name, of, len(left[name])) for name, of in found.items()]
-    if args.store:
-        store_figures("coverage", {"kernels": records}, f"gcov, {args.cases:,} calls of kernels")
+    groups: dict[str, list[dict[str, Any]]] = {}
+    wrong: list[str] = []
+    for place in args.on or ("host", *BOARDS):
+        document = _found(place, args)
+        found = document["files"]
+        reasons = reasons_for(place)
+        every = {name: judge(name, of, reasons) for name, of in found.items()}
+        groups[place] = [one.record for one in every.values()]
+        for name, one in every.items():
+            wrong += [f"{place}: {name}: {text}" for text in one.left]
+            wrong += [f"{place}: {name}: reached, though it has a reason: {t}" for t in one.stale]
+        if args.store:
+            group = "kernels" if place == "host" else place
+            store_figures("coverage", {group: groups[place]}, document["by"])
     if args.json:
-        print(json.dumps({"schema": "lowtide.bench.coverage/1", "files": records}, indent=2))
+        document = {"schema": "lowtide.bench.coverage/2", "files": groups, "wrong": wrong}
+        print(json.dumps(document, indent=2))
     else:
-        for record in records:
-            print(_line(record))
-        for name, lines in left.items():
-            for line, text in lines:
-                print(f"{name}:{line}: {text}")
-    return 1 if any(left.values()) and not args.family else 0
+        for place, records in groups.items():
+            print(place)
+            for record in records:
+                print(_line(record))
+        print("\n".join(wrong))
+    return 1 if wrong and not args.family else 0
 
 
-def _unknown(missing: list[tuple[int, str]], reasons: dict[str, str]) -> list[tuple[int, str]]:
-    return [(line, text) for line, text in missing if text not in reasons]
+def reasons_for(place: str) -> Reasons:
+    """What may stay unreached on this computer ("host") or on a board."""
+    if place == "host":
+        return tomllib.loads((_HERE / "exceptions.toml").read_text("utf-8"))
+    read = tomllib.loads((_HERE / "boards.toml").read_text("utf-8"))
+    kinds = read["kinds"]
+
+    def told(lines: Mapping[str, str]) -> dict[str, str]:
+        return {text: kinds.get(reason, reason) for text, reason in lines.items()}
+
+    found: dict[str, dict[str, str]] = {}
+    for part in (read["both"], read[place]):
+        for name, lines in part.items():
+            found[name] = found.get(name, {}) | told(lines)
+    return found
 
 
-def _record(name: str, of: dict[str, Any], left: int) -> dict[str, Any]:
-    lines, outcomes = of["lines"], of["outcomes"]
-    return {
+def judge(name: str, of: Mapping[str, Any], reasons: Reasons) -> Judged:
+    """What is reached of a file, and what has no reason, or one too many."""
+    file_reasons, own = reasons.get(_FILES, {}), reasons.get(name, {})
+    kind = "lines" if "lines" in of else "instructions"
+    (ran, every), (seen, outcomes) = of[kind], of["outcomes"]
+    missing = [(str(each[0]), str(each[1]), each[2:]) for each in map(_told, of["missing"])]
+    texts = {text for _, text, _ in missing}
+    if name in file_reasons:
+        left: list[str] = []
+        stale = [file_reasons[name]] if ran else []
+    else:
+        left = sorted(
+            {" ".join((place, text, *more)) for place, text, more in missing if text not in own}
+        )
+        stale = [text for text in own if text not in texts]
+    record = {
         "file": name,
-        "lines": lines[1],
-        "lines_reached": lines[0],
-        "outcomes": outcomes[1],
-        "outcomes_reached": outcomes[0],
-        "lines_without_reason": left,
+        kind: every,
+        f"{kind}_reached": ran,
+        "outcomes": outcomes,
+        "outcomes_reached": seen,
+        "guards": of.get("guards", 0),
+        "behind": of.get("behind", 0),
+        "lines_with_reason": len(texts & own.keys()),
+        "lines_without_reason": len(
+            {(place, text) for place, text, _ in missing if text not in own}
+        )
+        if name not in file_reasons
+        else 0,
+        "excepted": name in file_reasons,
     }
+    return Judged(record, tuple(left), tuple(stale))
 
 
-def _line(of: dict[str, Any]) -> str:
-    lines = f"{of['lines_reached']:4} of {of['lines']:4} lines"
+def _told(missing: Sequence[Any]) -> tuple[str, ...]:
+    """(where, the line's text, what of it)."""
+    if len(missing) == 2:
+        return f"{missing[0]}:", missing[1]
+    file, line, text, what = missing
+    return f"{file}:{line}:", text, what
+
+
+def _found(place: str, args: argparse.Namespace) -> dict[str, Any]:
+    """{"by": on what it was counted, "files": file -> what is reached}; or what was when this folder
+    was made."""
+    kept = None if args.kept is None else args.kept / f"{place}.json"
+    if kept is not None and kept.exists():
+        read: dict[str, Any] = json.loads(kept.read_text("utf-8"))
+        return read
+    found = _on_host(args) if place == "host" else _on_board(place, args)
+    if kept is not None:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(found), "utf-8")
+    return found
+
+
+def _on_host(args: argparse.Namespace) -> dict[str, Any]:
+    by = f"gcov, {args.cases:,} calls of kernels"
+    with TemporaryDirectory() as folder:
+        command = ["tests.kernels.cases.coverage", "--cases", str(args.cases)]
+        command += ["--seed", str(args.seed), *_families(args)]
+        if not args.family:
+            draws = len(_DRAWS.read_text("utf-8").splitlines()[:: args.every])
+            by += f", and {draws:,} networks"
+            _run(["pairs.covered", folder, str(_DRAWS), "--every", str(args.every)])
+            command += ["--networks", folder]
+        return {"by": by, "files": json.loads(_run(command))}
+
+
+def _on_board(board: str, args: argparse.Namespace) -> dict[str, Any]:
+    command = ["tests.kernels.cases.board_coverage", "--board", board, "--seed", str(args.seed)]
+    command += ["--cases", str(args.board_cases), *_families(args)]
+    by = f"{board_tools()}, {args.board_cases:,} calls of kernels"
+    return {"by": by, "files": json.loads(_run(command))}
+
+
+def _families(args: argparse.Namespace) -> list[str]:
+    return [word for family in args.family for word in ("--family", family)]
+
+
+def _run(module: Sequence[str]) -> str:
+    path = os.pathsep.join((str(ROOT / "tests"), str(ROOT)))
+    done = subprocess.run(
+        [sys.executable, "-m", *module],
+        env={**os.environ, "PYTHONPATH": path},
+        cwd=ROOT,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    return done.stdout
+
+
+def _line(of: Mapping[str, Any]) -> str:
+    kind = "lines" if "lines" in of else "instructions"
+    ran = f"{of[f'{kind}_reached']:5} of {of[kind]:5} {kind}"
     outcomes = f"{of['outcomes_reached']:4} of {of['outcomes']:4} outcomes of branches"
-    return f"{of['file']:28} {lines}, {outcomes}, {of['lines_without_reason']:3} without a reason"
+    return f"{of['file']:28} {ran}, {outcomes}, {of['lines_without_reason']:3} without a reason"
 
 
 if __name__ == "__main__":

@@ -30,13 +30,13 @@ UNITS = (
 )
 
 
-def odd_chains() -> list[Chain]:
+def odd_chains(strip: int) -> list[Chain]:
     """Pixels that are no words: the last one's must not be read past the row's end, whichever columns of
-    the row a block is at."""
+    the row a block is at, and past the strip's if there are strips."""
     return [
-        Chain((unit,), (8, width, channels), limit=limit)
+        Chain((unit,), (8, width, channels), limit=limit, strip=strip)
         for unit in (UNITS[0], UNITS[1], UNITS[8])
-        for width, channels in ((8, 6), (9, 5), (12, 10), (7, 15))
+        for width, channels in ((8, 6), (9, 5), (12, 10), (7, 15), (11, 2))
         for limit in LIMITS[1:]
     ]
 
@@ -66,8 +66,9 @@ def test_every_form(strip: int) -> None:
     assert differences(limited(UNITS, strip), target=M4) == []
 
 
-def test_pixels_that_are_no_words() -> None:
-    assert differences(odd_chains(), target=M4) == []
+@pytest.mark.parametrize("strip", [0, 1, 3])
+def test_pixels_that_are_no_words(strip: int) -> None:
+    assert differences(odd_chains(strip), target=M4) == []
 
 
 @pytest.mark.parametrize("number", range(3))

@@ -9,6 +9,9 @@ import pytest
 from harness import differences
 
 from assembled import refusal
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.options import Options
+from lowtide.tflite.read import parse
 from schema_models import Net, Shape
 
 CASES: tuple[tuple[Shape, Shape], ...] = (
@@ -55,6 +58,19 @@ def test_boxes(dtype: Any) -> None:
                 given[i] = rng.integers(-100, 100, size).astype(dtype)
         samples.append(given)
     assert differences(net.build(), inputs=samples) == []
+
+
+def test_a_box_of_nothing() -> None:
+    """Its output is its input: that is what the kernel does, and the proof takes it for a move."""
+    net = Net(np.int8)
+    box = net.const(np.zeros((1, 0, 3)), np.int8, quant=net.quant)
+    for start in (net.const([0, 1, 0]), net.input((3,), np.int32)):
+        net.op("DYNAMIC_UPDATE_SLICE", [net.input((2, 4, 3)), box, start], (2, 4, 3))
+    data = net.build()
+    assert differences(data) == []
+    made = compile_model(parse(data, path="net"), Options())
+    assert made.proof.data_flow
+    assert not made.proof.left_out
 
 
 def test_refusals() -> None:

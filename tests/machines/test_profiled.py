@@ -203,5 +203,5 @@ STAND_INS = """
 void *qemu_plugin_register_vcpu_tb_trans_cb, *qemu_plugin_register_vcpu_tb_exec_cb;
 void *qemu_plugin_register_vcpu_insn_exec_cb, *qemu_plugin_mem_size_shift;
 void *qemu_plugin_register_vcpu_mem_cb, *qemu_plugin_tb_n_insns, *qemu_plugin_tb_get_insn;
-void *qemu_plugin_insn_vaddr, *qemu_plugin_insn_size;
+void *qemu_plugin_insn_vaddr, *qemu_plugin_insn_size, *qemu_plugin_register_atexit_cb;
 """

@@ -25,9 +25,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--known", type=Path, help="draws that come first, a line each")
+    parser.add_argument("--missing", type=Path, help="pairs that are missing, a line each: or all")
     args = parser.parse_args()
     lines = [] if args.known is None else args.known.read_text("utf-8").splitlines()
-    met = meet([draw_of(line) for line in lines], Aim(Random(args.seed)), args.seconds, args.jobs)
+    missing = possible()
+    if args.missing is not None:
+        missing &= set(map(pair_of, args.missing.read_text("utf-8").splitlines()))
+    known, aim = [draw_of(line) for line in lines], Aim(Random(args.seed))
+    met = meet(known, aim, args.seconds, args.jobs, missing)
     print(json.dumps(_document(met)))
     return int(bool(met.finds or met.wrong_rules))
 
@@ -49,20 +54,26 @@ def _document(met: Met) -> dict[str, object]:
             }
             for name in NAMES
         ],
-        "missing": sorted(map(_text, met.missing)),
+        "missing": sorted(map(text_of, met.missing)),
         "impossible": [
             {"reason": rule.reason, "where": rule.where, "pairs": excluded[id(rule)]}
             for rule in RULES
         ],
-        "wrong_rules": sorted(map(_text, met.wrong_rules)),
+        "wrong_rules": sorted(map(text_of, met.wrong_rules)),
         "finds": [{"kind": f.kind, "said": f.said, "draw": f.draw.line} for f in met.finds],
         "draws": [draw.line for draw in met.needed()],
     }
 
 
-def _text(pair: Pair) -> str:
+def text_of(pair: Pair) -> str:
     """ "kernel lt_move + hop yes"."""
     return " + ".join(f"{name} {value}" for name, value in pair)
+
+
+def pair_of(text: str) -> Pair:
+    """The pair of that text."""
+    one, other = (feature.partition(" ")[::2] for feature in text.split(" + "))
+    return one, other
 
 
 if __name__ == "__main__":

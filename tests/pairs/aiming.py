@@ -1,20 +1,23 @@
 """Draws towards pairs that have not met: what a missing pair asks of a network and of options.
 
-Which networks hold a family, a type or a kernel is learnt from earlier draws, right or not.
+Which networks hold a family, a type or a kernel is learnt from earlier draws, right or not. Where two of
+these are missing in one operator, networks of few operators are looked at until one may hold them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
 from hunting import GENERATORS
 from lowtide.target import ANY
+from lowtide.tflite.read import parse
+from pairs.calls import families_of, stem_of
 from pairs.drawing import BOARDS, Draw, Outcome
-from pairs.features import NO, OPERATOR, YES, Feature, Pair
+from pairs.features import NO, OPERATOR, YES, Feature, Pair, families, family_of
 from pairs.front import Front
 from pairs.universe import ALIGNMENTS, values
 
@@ -22,15 +25,25 @@ _EFFORT = 0.1
 _KNOWN = 60
 """Draws that are remembered for each feature, the latest ones."""
 _STATEFUL = ("variables", "signal")
+_LOOKED_AT = 150
+"""Networks that are looked at, at most, for one that may hold what is missing."""
+_AS_LITERT = "lt_fully_connected_once"
+"""The kernel of dense layers that are rounded as LiteRT does."""
+_COARSE = ("lt_block", "lt_conv", "lt_conv_packed", "lt_depthwise_mult1")
+"""Kernels that cores with others take for large weights alone."""
+_SLIDES = "lt_slide"
+"""The kernel that moves rows, of whatever operator, that stay the same while a window slides."""
 
 
 @dataclass(slots=True)
 class Aim:
-    """Draws by `rng`; `known` are draws that hold a feature, `tries` how often a pair was aimed at."""
+    """Draws by `rng`; `known` are draws that hold a feature, `tries` how often a pair was aimed at;
+    `coarse` says that the last one needs large weights."""
 
     rng: Random
     known: dict[Feature, list[Draw]] = field(default_factory=dict)
     tries: Counter[Pair] = field(default_factory=Counter)
+    coarse: bool = False
 
     def learn(self, outcome: Outcome) -> None:
         """Remember what a draw holds."""
@@ -46,23 +59,52 @@ class Aim:
         aimed = min(some, key=lambda pair: (self.tries[pair], rng.random()))
         self.tries[aimed] += 1
         base = self._base([f for f in aimed if f[0] in OPERATOR])
+        self.coarse = any(stem_of(value) in _COARSE for _, value in aimed)
+        once = ("kernel", _AS_LITERT) in aimed or rng.random() < 0.05
         wants = {name: value for name, value in aimed if name not in OPERATOR}
         wants |= {"lean": YES} if ("lean", YES) in aimed else {}
+        wants |= {"hop": YES} if ("kernel", _SLIDES) in aimed else {}
         kernel = any(name == "kernel" for name, _ in aimed)
         keeps = kernel and "core" not in wants and rng.random() < 0.8  # kernels depend on it
         if keeps:
             wants["core"] = base.options.get("target", ANY.core)
         drawn = self._with(base, wants)
+        if once:
+            drawn = replace(drawn, options={**drawn.options, "rounding": "litert"})
         return replace(drawn, on=base.on) if keeps else drawn
 
-    def _base(self, features: Iterable[Feature]) -> Draw:
+    def _base(self, features: Sequence[Feature]) -> Draw:
         rng = self.rng
         found = [f for f in features if self.known.get(f)]
+        alone = {name for name, _ in features} - {"lean"}
+        if (len(alone) > 1 or (alone and not found)) and rng.random() < 0.8:
+            sought = self._sought(dict(features))
+            if sought is not None:
+                return sought
         if found and rng.random() < 0.85:
             # the feature that the fewest draws hold
             draw = rng.choice(self.known[min(found, key=lambda f: len(self.known[f]))])
             return draw if rng.random() < 0.7 else replace(draw, seed=rng.randrange(10**6))
-        return Draw(rng.choice((*GENERATORS, "rare", "rare")), rng.randrange(10**6))
+        return Draw(rng.choice((*GENERATORS, "rare", "lone", "lone")), rng.randrange(10**6))
+
+    def _sought(self, features: dict[str, str]) -> Draw | None:
+        """A network that has an operator of this family and type; of a kernel, of a family that may call
+        it."""
+        able = (
+            set(families())
+            if "kernel" not in features
+            else families_of(stem_of(features["kernel"]))
+        )
+        able = able & {features["family"]} if "family" in features else able
+        kind = features.get("type")
+        for _ in range(_LOOKED_AT):
+            draw = Draw("lone", self.rng.randrange(10**6))
+            graph = parse(draw.file, path="network.tflite").graph
+            for op in graph.ops:
+                types = {graph.tensors[t].dtype.name.lower() for t in op.inputs if t >= 0}
+                if family_of(op) in able and (kind is None or kind in types):
+                    return draw
+        return None
 
     def _with(self, base: Draw, wants: dict[str, str]) -> Draw:
         """The network of `base`, maybe with another front, and options that give what is wanted."""
@@ -89,7 +131,8 @@ class Aim:
             given["allocator"] = rng.choice(("planned", "greedy", "compacting"))
             given["input_mode"] = wants.get("input", rng.choice(("resident", "const")))
         state = self._is(wants, "state", 0.25) and not hop
-        front = self._front(base, wants, state=state, needed=hop or any(narrow.values()))
+        needed = any(narrow.values()) or (hop and rng.random() < 0.6)
+        front = self._front(base, wants, state=state, needed=needed)
         if front is not None:
             given |= {"input_layout": "nhwc"} if front.turned_input else {}
             given |= {"output_layout": "nhwc"} if front.turned_output else {}
@@ -104,7 +147,8 @@ class Aim:
             needed = True
         if needed or layout != "file" or self.rng.random() < 0.3:
             turned = layout == "nhwc input", layout == "nhwc output"
-            return Front(self.rng.randrange(10**6), *turned, state)
+            coarse = self.rng.random() < (0.7 if self.coarse else 0.08)
+            return Front(self.rng.randrange(10**6), *turned, state, coarse)
         front = base.front
         if front is None or front.turned_input or front.turned_output or front.state != state:
             return None

@@ -16,15 +16,17 @@ from pairs.features import families, variant
 from pairs.reached import IMAGES, imported, named_by
 from pairs.universe import lowering_texts, named_in, types_of
 
-_ROW = re.compile(r"\bvoid (lt_\w+_(?:row|pair|eat))\(")
+_ROW = re.compile(r"\bvoid (lt_\w+)\(const void \*params, const lt_step \*step\);")
+_FLIPS = re.compile(r"\b(in_)?flip;")
 _OF_TYPES = {
-    "s8": ("int8", "uint8", "bool"),  # bytes may be flipped
-    "u8": ("int8", "uint8"),
+    "s8": ("int8",),
+    "u8": ("int8", "uint8", "bool"),  # bytes may be flipped, or 0 and 1
     "b8": ("bool",),
     "8": ("int8", "uint8", "bool"),
     "s16": ("int16",),
     "s32": ("int32",),
     "s64": ("int64",),
+    "f32": ("float32",),
 }
 BLOCKS = ("lt_block", "lt_block_4x2", "lt_block_vector")
 IN_BLOCKS = ("conv", "depthwise")
@@ -63,10 +65,13 @@ def families_of(stem: str) -> frozenset[str]:
 
 @cache
 def types_by_name(stem: str) -> frozenset[str] | None:
-    """The types that the names of a kernel's functions say; None if one says none."""
-    found: set[str] = set()
-    for name in _ROW.findall(kernel_files()[f"{stem}.h"]):
-        told = next((part for part in name.split("_") if part in _OF_TYPES), None)
+    """The types that the names of a kernel's functions say; None if one says none. What is stored as
+    uint8 is for a kernel of int8 that flips it."""
+    text = kernel_files()[f"{stem}.h"]
+    found: set[str] = {"uint8"} if _FLIPS.search(text) else set()
+    for name in _ROW.findall(text):
+        of = name.replace("lt_quantize_", "lt_quantize_f32_")  # which says only what it makes
+        told = next((part for part in of.split("_") if part in _OF_TYPES), None)
         if told is None:
             return None
         found.update(_OF_TYPES[told])

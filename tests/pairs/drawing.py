@@ -37,7 +37,7 @@ BOARDS = {
 """Core -> the board on which its programs run, with all the memory of its machine."""
 
 FINE = ("right", "nothing new", "refused", "infeasible", "no oracle")
-_SAMPLES = 4
+SAMPLES = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,8 +120,8 @@ def tried(draw: Draw, missing: frozenset[Pair] | None = None, least: int = 1) ->
         if missing is not None and len(pairs & missing) < least:
             return Outcome(draw, "nothing new", pairs=pairs)
         said, compared = _wrong(compiled, board)
-        if compared is not compiled:  # with LiteRT's arithmetic
-            pairs |= held(compared, None if board is None else board.core.target)
+        if compared is not compiled:  # with the other engine's arithmetic
+            pairs = held(compared, None if board is None else board.core.target)
         return Outcome(draw, "WRONG" if said else "right", said, pairs)
     except (ModelError, UsageError, TooLargeError) as error:
         return Outcome(draw, "refused", str(error).partition("\n")[0], pairs)
@@ -137,7 +137,7 @@ def tried(draw: Draw, missing: frozenset[Pair] | None = None, least: int = 1) ->
 
 def _wrong(compiled: Compiled, board: Board | None) -> tuple[str, Compiled]:
     """What is wrong on the host, or on the board, "" if nothing is; and what was compared."""
-    verified = checking.verify(compiled, samples=None if compiled.state_bytes else _SAMPLES)
+    verified = checking.verify(compiled, samples=None if compiled.state_bytes else SAMPLES)
     if not verified.bit_exact:
         return f"host: {verified.mismatch}", compiled
     ran = None if board is None else checking.run(compiled, board)

@@ -20,7 +20,7 @@ from pkgutil import iter_modules
 import lowtide.lower
 from lowtide.commands.compiling import Compiled
 from lowtide.emit.runtime import kernel_files
-from lowtide.ir import Op
+from lowtide.ir import Graph, Op
 from lowtide.ir.operands import Operands
 from lowtide.lower import lower_op
 from lowtide.lower.common import Lowering
@@ -127,8 +127,7 @@ def operator_features(compiled: Compiled, on: Target | None) -> Iterator[frozens
         for member in made.members.get(node.op, (node.op,)):
             nodes.setdefault(member, []).append((node, id(node) in lean))
     for op in made.graph.ops:
-        kind = Operands(made.graph, op).activation_type
-        own = {("family", family_of(op)), ("type", kind.name.lower())}
+        own = {("family", family_of(op)), ("type", type_of(made.graph, op))}
         if op.id not in nodes:
             yield frozenset(own)
         for node, is_lean in nodes.get(op.id, ()):
@@ -139,6 +138,13 @@ def operator_features(compiled: Compiled, on: Target | None) -> Iterator[frozens
 def family_of(op: Op) -> str:
     """The family of an operator."""
     return _family_of()[op.type if op.custom is None else op.custom]
+
+
+def type_of(graph: Graph, op: Op) -> str:
+    """The type that an operator's kernel is chosen by."""
+    at, operands = families()[family_of(op)][op.custom or op.type].typed_by, Operands(graph, op)
+    kind = operands.activation_type if at is None else operands.input(at).dtype
+    return kind.name.lower()
 
 
 def _stems(node: Node) -> set[str]:

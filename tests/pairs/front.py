@@ -22,18 +22,21 @@ _KINDS = {number: name for name, number in vars(schema.TensorType).items() if na
 _TYPES = {"INT8": np.int8, "UINT8": np.uint8, "INT16": np.int16, "INT32": np.int32}
 _SAME, _VALID = 0, 1
 _RELU6 = 3
+_COARSE = 40
 _MOST = 4096
 """Elements of an input that is made of the front's result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """The front of that number: of which end the image has its channels first, whether it has state."""
+    """The front of that number: of which end the image has its channels first, whether it has state, and
+    whether its weights are so large that few quick kernels take them."""
 
     seed: int
     turned_input: bool = False
     turned_output: bool = False
     state: bool = False
+    coarse: bool = False
 
 
 class TooLargeError(Exception):
@@ -91,11 +94,13 @@ class _Maker:
         self.net, self.rng = net, rng
         self.values = np.random.default_rng(rng.randrange(1 << 30))
         self.plants = rng.random() < 0.5
+        self.coarse = False
         self.turned: list[int] = []
 
     def front(self, front: Front, size: int) -> int:
         """[1, size] or more, of an image: pointwise and depthwise convolutions, and others."""
         net, rng = self.net, self.rng
+        self.coarse = front.coarse
         high, wide, deep = rng.randint(6, 10), rng.randint(7, 12), rng.choice((2, 3, 4, 8))
         if front.turned_input:
             image = net.input((1, deep, high, wide))
@@ -142,6 +147,8 @@ class _Maker:
         scales = values.uniform(0.5, 1.5, out).astype(np.float32) / np.float32(
             16 * math.sqrt(math.prod(shape[1:]) if channels else math.prod(kernel))
         )
+        if self.coarse:
+            scales *= np.float32(_COARSE)
         weights, bias = values.integers(-127, 128, shape), values.integers(-500, 500, out)
         if self.plants and rng.random() < 0.3:
             weights[(0,) if channels else (..., 0)] = 0

@@ -54,6 +54,9 @@ _SOUND = frozenset(family for family, of in families().items() if of.keys() <= S
 """Families of signal operators that remember what came before."""
 
 
+_WITHOUT_FILTERS = ("lt_conv_s16", "lt_conv_2x2", "lt_conv_lanes")
+
+
 def _is(**wanted: str) -> _Excludes:
     """A pair of these two features."""
     return lambda of: of == wanted
@@ -156,6 +159,39 @@ RULES: tuple[Rule, ...] = (
         "lower/__init__.py",
         "lowering.lower(context)",
         _one_of("family", "kernel", lambda family, name: stem_of(name) not in stems_of(family)),
+    ),
+    Rule(
+        "energies and spectra are of int16, what filters make of them is not",
+        "lower/features.py",
+        '"SignalFilterBankSquareRoot": Lowering(_square_root, frozenset({DType.UINT64}))',
+        _one_of(
+            "type",
+            "kernel",
+            lambda kind, name: (
+                (name == "lt_spectrum" and kind != "int16")
+                or (name == "lt_filter_bank" and kind == "int16")
+            ),
+        ),
+    ),
+    Rule(
+        "int16 layers that have filters of their own for each channel are depthwise",
+        "lower/families/conv_s16.py",
+        "return not layer.filters",
+        _one_of(
+            "family",
+            "kernel",
+            lambda family, name: family == "depthwise" and stem_of(name) in _WITHOUT_FILTERS,
+        ),
+    ),
+    Rule(
+        "of several groups, which dense layers have not, or else another kernel comes first",
+        "lower/families/conv_2x2.py",
+        "return not layer.filters and layer.groups == 1",
+        _one_of(
+            "family",
+            "kernel",
+            lambda family, name: family == "fully_connected" and name == "lt_conv_s16",
+        ),
     ),
     Rule(
         "a layer is depthwise only if its channels are filtered one by one",

@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 
@@ -23,7 +23,7 @@ from pairs.drawing import Draw, Outcome, tried
 from pairs.features import Pair
 from pairs.impossible import possible
 
-_SECONDS_EACH = 120
+_SECONDS_EACH = 900
 _LAST = 20
 """Draws over which it is averaged how many pairs one adds."""
 
@@ -72,9 +72,18 @@ class Met:
         return left[::-1]
 
 
-def meet(known: Sequence[Draw], aim: Aim, seconds: float, jobs: int) -> Met:
-    """Try the known draws, and then others for `seconds` in all; says on stderr what it finds."""
+def meet(
+    known: Sequence[Draw],
+    aim: Aim,
+    seconds: float,
+    jobs: int,
+    missing: Collection[Pair] | None = None,
+) -> Met:
+    """Try the known draws, and then others for `seconds` in all; says on stderr what it finds. What
+    is not `missing`, if that is given, has met before."""
     met, end, first = Met(), time.monotonic() + seconds, list(known)
+    if missing is not None:
+        met.missing = set(missing)
 
     def next_draw() -> tuple[Draw, int] | None:
         if first:

@@ -15,13 +15,14 @@ from lowtide.commands.options import Options
 from lowtide.errors import UsageError
 from lowtide.machines.board import find_target, targets
 from lowtide.tflite.read import parse
+from pairs.__main__ import pair_of, text_of
 from pairs.aiming import Aim
 from pairs.calls import BLOCKS, NARROW
 from pairs.drawing import BOARDS, Draw, Outcome, draw_of, tried
 from pairs.features import NAMES, OPERATOR, PROGRAM, Pair, held, program_features
 from pairs.front import Front, TooLargeError, behind
 from pairs.impossible import RULES, Rule, impossible, possible
-from pairs.meeting import Met
+from pairs.meeting import Met, meet
 from pairs.reached import named_by
 from pairs.universe import lowering_texts, named_in, universe, values
 from rare_nets import rare_network
@@ -223,6 +224,17 @@ def test_draws_that_others_make_needless_are_not_kept() -> None:
     add(3, other)
     assert met.missing == {third}
     assert met.needed() == [last]
+
+
+def test_a_pair_is_told_and_read() -> None:
+    for pair in possible():
+        assert pair_of(text_of(pair)) == pair
+
+
+def test_what_has_met_before_is_not_missing() -> None:
+    one, other = sorted(possible())[:2]
+    assert meet([], Aim(Random(1)), 0, 1, {one, other}).missing == {one, other}
+    assert meet([], Aim(Random(1)), 0, 1).missing == possible()
 
 
 @pytest.mark.parametrize("line", LINES[:: max(1, len(LINES) // 4)][:4])

@@ -6,6 +6,7 @@ import re
 from functools import cache
 from importlib import resources
 from itertools import combinations, product
+from typing import get_args
 
 from lowtide.emit.runtime import kernel_files
 from lowtide.machines.board import targets
@@ -28,9 +29,9 @@ def values() -> dict[str, tuple[str, ...]]:
         "type": tuple(sorted({kind for of in families() for kind in types_of(of)})),
         "kernel": kernels(),
         "core": tuple(sorted(targets())),
-        "input": InputMode.__args__,  # type: ignore[attr-defined]
-        "output": OutputMode.__args__,  # type: ignore[attr-defined]
-        "unit": Schedule.__args__,  # type: ignore[attr-defined]
+        "input": get_args(InputMode),
+        "output": get_args(OutputMode),
+        "unit": get_args(Schedule),
         "simplify": ("off", "finds nothing", "removes"),
         "layout": ("file", "nhwc input", "nhwc output"),
         "alignment": ALIGNMENTS,

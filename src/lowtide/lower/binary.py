@@ -19,6 +19,8 @@ from lowtide.lower.elementwise import same_type, scale_zero, suffix
 from lowtide.lower.nodes import Lowered, Params
 from lowtide.lower.packed import is_narrow
 
+_HEADER = "lt_binary.h"
+
 _LARGEST_SUM = 255 << 20  # of an addition of int8: each operand is less than 2^8 steps, one of 2^19
 _ENDS = np.array([[-_LARGEST_SUM], [_LARGEST_SUM]])
 
@@ -74,7 +76,9 @@ def _add(context: Context, *, subtract: bool) -> Lowered:
     if quick is not None and context.target.has_dsp:
         return one_node(context, "lt_add_narrow_s8_row", "lt_add_narrow.h", quick, walked)
     variant = "row" if walked.plain and not subtract else "pair"
-    return pair_node(context, f"lt_add_{suffix(dtype)}_{variant}", "lt_addition", walked, fields)
+    return pair_node(
+        context, f"lt_add_{suffix(dtype)}_{variant}", "lt_addition", walked, fields, _HEADER
+    )
 
 
 def _quick(fields: Fields, walked: Walk) -> Params | None:
@@ -119,7 +123,7 @@ def _mul(context: Context) -> Lowered:
         ("high", high),
     )
     walked = walk(context, [a, b], out)
-    return pair_node(context, f"lt_mul_{suffix(dtype)}_pair", "lt_mul", walked, fields)
+    return pair_node(context, f"lt_mul_{suffix(dtype)}_pair", "lt_mul", walked, fields, _HEADER)
 
 
 def _prelu(context: Context) -> Lowered:
@@ -146,7 +150,7 @@ def _prelu(context: Context) -> Lowered:
         ("output_zero", out_zero),
     )
     walked = walk(context, [source, alpha], out)
-    return pair_node(context, f"lt_prelu_{suffix(dtype)}_pair", "lt_prelu", walked, fields)
+    return pair_node(context, f"lt_prelu_{suffix(dtype)}_pair", "lt_prelu", walked, fields, _HEADER)
 
 
 def _extreme(context: Context, *, kind: str) -> Lowered:
@@ -156,14 +160,16 @@ def _extreme(context: Context, *, kind: str) -> Lowered:
     a, b, out = context.input(0), context.input(1), context.output()
     dtype = same_type(context, a, b, out)
     walked = walk(context, [a, b], out)
-    return pair_node(context, f"lt_{kind}_{suffix(dtype)}_pair", "lt_pair", walked, ())
+    return pair_node(context, f"lt_{kind}_{suffix(dtype)}_pair", "lt_pair", walked, (), _HEADER)
 
 
 def _logical(context: Context, *, kind: str) -> Lowered:
     """AND and OR of bytes that are 0 or 1: the lesser and the greater."""
     a, b, out = context.input(0), context.input(1), context.output()
     same_type(context, a, b, out)
-    return pair_node(context, f"lt_{kind}_u8_pair", "lt_pair", walk(context, [a, b], out), ())
+    return pair_node(
+        context, f"lt_{kind}_u8_pair", "lt_pair", walk(context, [a, b], out), (), _HEADER
+    )
 
 
 def _squared_difference(context: Context) -> Lowered:

@@ -305,18 +305,20 @@ def _ahead(op: BlockOp) -> int:
 def _params(context: Context, op: BlockOp, form: _Form, kind: _Kind) -> Params:
     source, columns = context.input(0), context.output().shape[2]
     piece = pieces(columns, form.most)[0]
-    parts = {
-        name: None if part is None else _with(part.params, out_w=piece)
-        for name, part in (("expand", form.expand), ("project", form.project))
-    }
+    expand, project = (
+        None if part is None else _with(part.params, out_w=piece)
+        for part in (form.expand, form.project)
+    )
+    if expand is not None:
+        expand = joined.reading(expand, source.shape[2])
     at_once = min(piece, _at_once(op.window)) if form.core.kernel == PLANES else piece
     core = _with(form.core.params, out_w=piece, piece=at_once)
     cores: dict[str, Value] = dict.fromkeys(kind.cores.values())
     fields: dict[str, Value] = {
-        "expand": parts["expand"],
+        "expand": expand,
         **cores,
         kind.cores[form.core.kernel]: core,
-        "project": parts["project"],
+        "project": project,
         "in_h": source.shape[1],
         "in_w": source.shape[2],
         "out_w": columns,

@@ -109,7 +109,7 @@ def pair_node(
     ctype: str,
     walk: Walk,
     fields: Fields,
-    header: str = "lt_binary.h",
+    header: str,
 ) -> Lowered:
     """One node; `fields` follow those of the pair, which is the whole struct if there are none."""
     params = Params(ctype, (*walk.fields("pair." if fields else ""), *fields))

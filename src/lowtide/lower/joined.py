@@ -20,6 +20,7 @@ from lowtide.lower.block_work import pieces
 from lowtide.lower.common import Context
 from lowtide.lower.concat import joins
 from lowtide.lower.counts import Features, Windowed
+from lowtide.lower.families import conv_4x2
 from lowtide.lower.nodes import Array, Kernel, Lowered, Node, Params, Port, Reads
 
 MOST_PARTS = 16
@@ -160,7 +161,20 @@ def _node(context: Context, op: BlockOp, node: Node, most: int) -> Node:
 
 
 def of_pixels(params: Params, columns: int) -> Params:
-    """The params of a pointwise convolution for so many pixels."""
-    sizes = {"out_w": columns, "in_w": columns}
-    fields = tuple((name, sizes.get(name, value)) for name, value in params.fields)
+    """The params of a pointwise convolution for so many pixels, which are all that it reads."""
+    fields = tuple((name, columns if name == "out_w" else value) for name, value in params.fields)
+    return reading(replace(params, fields=fields), columns)
+
+
+def reading(params: Params, in_w: int) -> Params:
+    """The params of a pointwise convolution that reads rows of so many columns: a strip has fewer than
+    the operator that was lowered, and words must not be read past its last one."""
+    has = dict(params.fields)
+    new = {"in_w": in_w}
+    if "last" in has:
+        in_c, words = has["in_c"], has["words"]
+        assert isinstance(in_c, int)
+        assert isinstance(words, int)
+        new["last"] = conv_4x2.last_of(in_w, in_c, words)
+    fields = tuple((name, new.get(name, value)) for name, value in params.fields)
     return replace(params, fields=fields)

@@ -122,7 +122,7 @@ def elements(context: Context, *tensors: Tensor) -> int:
 
 def copy_node(context: Context, source: Port, target: Port, steps: int) -> Node:
     """Copy a whole row per step; both ports have rows of the same size."""
-    return runs_node(context, source, target, steps, 0, (), (), target.row_bytes)
+    return _copies(context, source, target, steps, 0, 0, target.row_bytes, 1)
 
 
 def runs_node(
@@ -140,12 +140,25 @@ def runs_node(
         raise context.unsupported("the tensor has too many rows to be moved in this way")
     if len(counts) < 2:
         count, pitch = (counts[0], pitches[0]) if counts else (1, 0)
-        params = Params(
-            "lt_copy", (("from", start), ("pitch", pitch), ("bytes", run), ("runs", count))
-        )
-        return _node(context, "lt_copy_row", "lt_move.h", params, (source,), (target,), steps)
+        return _copies(context, source, target, steps, start, pitch, run, count)
     params = strided(None, (1, 1), start, counts, pitches, run)
     return _node(context, "lt_transpose_row", "lt_transpose.h", params, (source,), (target,), steps)
+
+
+def _copies(
+    context: Context,
+    source: Port,
+    target: Port,
+    steps: int,
+    start: int,
+    pitch: int,
+    run: int,
+    count: int,
+) -> Node:
+    """Copy, per step, `count` runs of `run` bytes that are `pitch` apart, the first at `start`."""
+    fields = (("from", start), ("pitch", pitch), ("bytes", run), ("runs", count))
+    params = Params("lt_copy", fields)
+    return _node(context, "lt_copy_row", "lt_move.h", params, (source,), (target,), steps)
 
 
 def strided(

@@ -225,6 +225,7 @@ _MOVES: Mapping[str, _Made] = {
     **dict.fromkeys(("ZEROS_LIKE", "SHAPE", "BROADCAST_ARGS"), _of_shapes),
     "RESIZE_NEAREST_NEIGHBOR": _resize_nearest,
     "ASSIGN_VARIABLE": _assigned,
+    "DYNAMIC_UPDATE_SLICE": _same,
 }
 
 RENAMES = frozenset({"RESHAPE", "SQUEEZE", "EXPAND_DIMS"})
@@ -237,6 +238,8 @@ def moves(graph: Graph, op: Op) -> bool:
         return len(op.inputs) > 1 and graph.tensors[op.inputs[1]].is_constant
     if op.type == "CAST":
         return graph.tensors[op.inputs[0]].dtype is graph.tensors[op.outputs[0]].dtype
+    if op.type == "DYNAMIC_UPDATE_SLICE":  # by nothing
+        return graph.tensors[op.inputs[1]].elements == 0
     return op.type in _MOVES
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -23,12 +24,14 @@ from lowtide.emit.runtime import kernel_files
 from lowtide.machines.board import find_board
 from lowtide.machines.emulate import find_emulator
 from lowtide.machines.finding import find_compiler
+from lowtide.machines.linkmap import Section, read_sections
 
 from .memory import Addresses, FullError
 from .playing import Played, Stage, staged
 
 _PUT, _FILL, _CALL, _TAKE = 1, 2, 3, 4
-_FLAGS = ("-std=gnu99", "-O2", "-nostartfiles", "-T", "board.ld")
+_FLAGS = ("-std=gnu99", "-O2", "-g")
+_LINK = ("-nostartfiles", "-T", "board.ld", "-Wl,-Map=program.map", "-lm")
 _HOST = ("-nographic", "-semihosting-config", "enable=on,target=native")
 _GAP = 0x6D
 
@@ -70,12 +73,13 @@ CORES: Mapping[str, tuple[str, ...]] = {
 """For which cores networks are lowered that run on a board."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Program:
     """The program with all kernels, and where they are."""
 
     elf: Path
     symbols: Mapping[str, int]
+    sections: tuple[Section, ...]
 
     def near(self, pc: int) -> str:
         """The function that an instruction is of."""
@@ -93,7 +97,9 @@ def program(name: str) -> Program:
     files["board_program.c"] = Path(__file__).with_name("board_program.c").read_text()
     files["board.ld"] = _script((boards / "board.ld.in").read_text(), PLACES[name])
     compiler = [*find_compiler(board.core.toolchain), *board.flags, *_FLAGS]
-    text = "\0".join([*compiler, *(part for item in sorted(files.items()) for part in item)])
+    text = "\0".join(
+        [*compiler, *_LINK, *(part for item in sorted(files.items()) for part in item)]
+    )
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     path = Path(tempfile.gettempdir()) / "lowtide-cases" / digest / "program.elf"
     if not path.exists():
@@ -103,15 +109,19 @@ def program(name: str) -> Program:
             for file, content in files.items():
                 (folder / file).write_text(content)
             sources = sorted(file for file in files if file.endswith(".c"))
-            command = [*compiler, "-I.", *sources, "-lm", "-o", "program.elf"]
+            subprocess.run([*compiler, "-I.", "-c", *sources], cwd=folder, check=True)
+            objects = [f"{file[:-2]}.o" for file in sources]
+            command = [*compiler, *objects, *_LINK, "-o", "program.elf"]
             subprocess.run(command, cwd=folder, check=True)
+            (folder / "program.map").replace(path.with_name("program.map"))
             (folder / "program.elf").replace(path)
     said = subprocess.run(
         ["arm-none-eabi-nm", str(path)], capture_output=True, text=True, check=True
     ).stdout
     parts = (line.split() for line in said.splitlines())
     symbols = {p[2]: int(p[0], 16) | 1 for p in parts if len(p) == 3 and p[1] in "TtWw"}
-    return Program(path, symbols)
+    sections = read_sections(path.with_name("program.map").read_text("utf-8"))
+    return Program(path, symbols, sections)
 
 
 def _script(text: str, place: Place) -> str:
@@ -178,11 +188,22 @@ class Taken:
     free: tuple[tuple[int, int], ...] = ()
 
 
-class Batch:
-    """Commands for one start of a board."""
+class Watch(Protocol):
+    """Who looks at what a board's program does."""
 
-    def __init__(self, board: str, rng: np.random.Generator) -> None:
+    def arguments(self) -> Sequence[str]:
+        """What the emulator is started with."""
+
+    def look(self, folder: Path) -> None:
+        """Look at what a run has left in its folder."""
+
+
+class Batch:
+    """Commands for one start of a board, which `watch` may look at."""
+
+    def __init__(self, board: str, rng: np.random.Generator, watch: Watch | None = None) -> None:
         self.board = board
+        self.watch = watch
         self.program = program(board)
         self.rng = rng
         self.commands: list[tuple[int, bytes]] = []
@@ -282,13 +303,14 @@ class Batch:
         return not self._start([self._command(_TAKE, address, 1)])[0]
 
     def _start(self, commands: Sequence[bytes]) -> tuple[bytes, str]:
-        board = find_board(self.board)
+        board, watch = find_board(self.board), self.watch
+        more = () if watch is None else watch.arguments()
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             (folder / "cases").write_bytes(b"".join(commands))
             ran = subprocess.run(
                 [
-                    *(find_emulator(board), *board.machine.args, *_HOST),
+                    *(find_emulator(board), *board.machine.args, *_HOST, *more),
                     *("-kernel", str(self.program.elf)),
                 ],
                 cwd=folder,
@@ -296,6 +318,8 @@ class Batch:
                 text=True,
                 check=False,
             )
+            if watch is not None:
+                watch.look(folder)
             results = folder / "results"
             return (results.read_bytes() if results.exists() else b""), ran.stderr + ran.stdout
 

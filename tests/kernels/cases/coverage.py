@@ -78,6 +78,18 @@ def counted(folder: Path) -> dict[str, Reached]:
     return dict(sorted(found.items()))
 
 
+def together(one: Mapping[str, Reached], other: Mapping[str, Reached]) -> dict[str, Reached]:
+    """What either reaches of the same sources."""
+    found = {name: Reached() for name in sorted({*one, *other})}
+    for name, to in found.items():
+        for of in (of[name] for of in (one, other) if name in of):
+            for line, count in of.lines.items():
+                to.lines[line] = to.lines.get(line, 0) + count
+            for outcome, count in of.outcomes.items():
+                to.outcomes[outcome] = to.outcomes.get(outcome, 0) + count
+    return found
+
+
 def counting(folder: Path) -> Library:
     """The kernels, built in this folder to count; `cases_dump` of it writes the counts there."""
     for name, text in {**kernel_sources(), "dump.c": _DUMP}.items():
@@ -113,6 +125,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=4_000_000, help="calls of kernels, in all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--family", choices=FAMILIES, action="append", help="these alone")
+    parser.add_argument("--networks", type=Path, help="where pairs.covered has left its counts")
     args = parser.parse_args()
     families = args.family or list(FAMILIES)
     with TemporaryDirectory() as place:
@@ -120,6 +133,8 @@ def main() -> int:
         found = reached(
             folder, families, args.cases, args.seed, lambda text: print(text, file=sys.stderr)
         )
+        if args.networks is not None:
+            found = together(found, counted(args.networks))
         texts = {name: (folder / name).read_text().splitlines() for name in found}
     document = {
         name: {

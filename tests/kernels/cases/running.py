@@ -30,7 +30,7 @@ from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
 from lowtide.zoo.writer import write
 
-from .boards import CORES, Batch
+from .boards import CORES, Batch, Watch
 from .drawing import Case, Draw, RedrawError
 from .families import FAMILIES
 from .memory import FullError
@@ -165,14 +165,16 @@ def _difference(case: Case, net: Network, made: dict[int, Any]) -> Find | None:
     return None
 
 
-def on_board(name: str, families: Sequence[str], cases: int, seed: int) -> Tally:
-    """The same on an emulated board, in one start for each thousands of cases."""
+def on_board(
+    name: str, families: Sequence[str], cases: int, seed: int, watch: Watch | None = None
+) -> Tally:
+    """The same on an emulated board, in one start for each thousands of cases, maybe watched."""
     tally, player = Tally(name), Player()
     number = 0
     began = time.process_time()
     player.built.calls.cases_watch(1)
     while tally.cases.total() < cases:
-        batch = Batch(name, np.random.default_rng([seed, number]))
+        batch = Batch(name, np.random.default_rng([seed, number]), watch)
         names: dict[int, tuple[str, int, str]] = {}
         while sum(batch.cases.values()) < min(20_000, cases):
             family = families[number % len(families)]

@@ -69,7 +69,7 @@ def batch_matmul(draw: Draw) -> Case:
     scales = draw.scale(), draw.scale()
     zeros = [draw.zero(dtype) for _ in range(3)]
     typical = (9000.0 if dtype == "INT16" else 70.0) ** 2 * math.sqrt(depth)
-    real = (9000 if dtype == "INT16" else 50) / typical * draw.often(1.0, 0.1, 20.0)
+    real = (9000 if dtype == "INT16" else 50) / typical * draw.often(1.0, 0.1, 20.0, 3000.0)
     if draw.chance(0.1):  # a multiplier just below a power of two
         real = 2.0 ** round(math.log2(real)) * (1 - 1e-5)
     out_scale = float(np.float32(scales[0] * scales[1] / real))

@@ -191,8 +191,13 @@ def _last(over: Footprint | Windows) -> int:
     bytes of which are beyond the window; -1 if there is none."""
     if over.axis.dilation > 1 and over.axis.kernel > 1:
         return -1
-    beyond = over.in_w * over.in_c - 4 * -(-over.run // 4)
-    return min(_LARGEST, beyond // over.in_c) if beyond >= 0 else -1
+    return last_of(over.in_w, over.in_c, -(-over.run // 4))
+
+
+def last_of(in_w: int, in_c: int, words: int) -> int:
+    """The same for rows of `in_w` columns, and windows of so many words of each."""
+    beyond = in_w * in_c - 4 * words
+    return min(_LARGEST, beyond // in_c) if beyond >= 0 else -1
 
 
 def _records(quick: packed.Narrow, kernel_h: int, scales: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -12,6 +12,7 @@
  *     caller=FROM-TO
  *     nodes=FROM-TO/SIZE   the table of nodes, SIZE bytes each
  *     reader=FROM-TO       code that reads the table; may be given several times
+ *     all=1                all that is executed counts, as one call: then only `out` is needed
  *
  *     flash=FROM-TO        memory that is read through a cache; without it, no reads are counted
  *     cache=BYTES/WAYS/LINE
@@ -54,10 +55,12 @@ struct qemu_plugin_insn;
 enum { NO_REGISTERS = 0, ANY_ACCESS = 3 }; /* nothing writes to the table; QEMU 7.2 mixes up the two */
 
 typedef void (*translated_call)(plugin_id, struct qemu_plugin_tb *);
+typedef void (*ended_call)(plugin_id, void *);
 typedef void (*executed_call)(unsigned, void *);
 typedef void (*memory_call)(unsigned, uint32_t, uint64_t, void *);
 
 void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id, translated_call);
+void qemu_plugin_register_atexit_cb(plugin_id, ended_call, void *);
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *, executed_call, int, void *);
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *, memory_call, int, int, void *);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *, executed_call, int, void *);
@@ -97,6 +100,7 @@ static struct range caller, nodes, readers[READERS];
 static int reader_count;
 static uint64_t empty_at, call_at, node_bytes;
 static const char *out_path;
+static bool counts_all;
 
 enum { CODE, WEIGHTS, TABLES, KINDS };
 static struct range flash, pieces[PIECES];
@@ -255,6 +259,13 @@ static void leave_call(void)
     where = OUTSIDE;
 }
 
+static void on_end(plugin_id id, void *data)
+{
+    (void)id;
+    (void)data;
+    write_call();
+}
+
 static void empty_cache(const struct cache *cache)
 {
     if (cache->sets != 0) {
@@ -266,7 +277,7 @@ static void on_block(unsigned cpu, void *data)
 {
     struct block *const block = data;
     (void)cpu;
-    if (where == OUTSIDE) {
+    if (where == OUTSIDE && !counts_all) {
         if (block->first != call_at && block->first != empty_at) {
             return;
         }
@@ -281,7 +292,7 @@ static void on_block(unsigned cpu, void *data)
         memset(ahead, 0, sizeof ahead);
         last = NULL;
         last_record = NULL;
-    } else if (inside(&caller, block->first)) {
+    } else if (!counts_all && inside(&caller, block->first)) {
         if (last_record != NULL) {
             last_record->left++;
         }
@@ -434,6 +445,10 @@ static bool read_argument(const char *argument)
     if (strncmp(argument, "data=", 5) == 0) {
         return read_cache(argument + 5, &data_cache);
     }
+    if (strcmp(argument, "all=1") == 0) {
+        counts_all = true;
+        return true;
+    }
     if (strcmp(argument, "prefetch=1") == 0) {
         prefetches = true;
         return true;
@@ -465,9 +480,13 @@ int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv)
             return 1;
         }
     }
-    if (out_path == NULL || call_at == 0 || caller.to == 0) {
-        fprintf(stderr, "lowtide-profile: needs out=, call= and caller=\n");
+    if (out_path == NULL || (!counts_all && (call_at == 0 || caller.to == 0))) {
+        fprintf(stderr, "lowtide-profile: needs out=, and call= and caller= or all=\n");
         return 1;
+    }
+    if (counts_all) {
+        node = -1;
+        qemu_plugin_register_atexit_cb(id, on_end, NULL);
     }
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
     return 0;
