@@ -40,7 +40,7 @@ from lowtide.lower.nodes import Lowered, Node, Params, Port, Reads, Value
 MOST_ROWS = 8
 """LT_BLOCK_ROWS in lt_block.h: the tallest kernel."""
 
-_FEWEST = {THREE: 3, PLANES: 4}
+_FEWEST = {THREE: 3}
 """Pixels at a time from which on a depthwise convolution by columns, or by planes, is the quicker."""
 
 
@@ -190,6 +190,8 @@ def _parts(op: BlockOp, part: Callable[[int], Lowered]) -> _Parts | None:
     expand, project = forms(op.expand), forms(op.project)
     node = part(op.depthwise).nodes[0]
     cores = {form.kernel: form for form in (node, *node.forms)}
+    if op.window.columns.dilation > 1 and op.window.columns.kernel > 1:
+        cores.pop(PLANES, None)  # whose columns blocks cut as if they lay side by side
     for kind in _KINDS:
         if all(each.kernel == kind.pointwise for each in (*expand, *project)):
             known = tuple(cores[name] for name in kind.cores if name in cores)
