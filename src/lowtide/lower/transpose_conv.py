@@ -60,7 +60,7 @@ def _transpose_conv(context: Context) -> Lowered:
     )
     if is_wide and any(zero for _, zero in zeros):
         raise context.unsupported("an int16 tensor has a zero point other than 0")
-    quick = _2x2(context, weights) if is_wide else None
+    quick = _2x2(context, weights, (stride_h, stride_w)) if is_wide else None
     family = f"lt_transpose_conv_{'2x2_s16' if quick is not None else suffix(source.dtype)}"
     params = Params(
         family,
@@ -183,13 +183,21 @@ def _check(context: Context) -> None:
         raise context.unsupported("its weights have a zero point other than 0")
 
 
-def _2x2(context: Context, weights: NDArray[np.int8]) -> Fields | None:
+def _2x2(
+    context: Context, weights: NDArray[np.int8], strides: tuple[int, int]
+) -> Fields | None:
     """The params of lt_transpose_conv_2x2.h with weights and scales, or None without its conditions.
-    `weights` is [out_c, kernel_h, kernel_w, in_c]."""
+    `weights` is [out_c, kernel_h, kernel_w, in_c]. Of them a result sums those that are `strides` apart."""
     channels, kernel_h, kernel_w, _ = weights.shape
     bias, factors = _requantisation(context, channels, True)
     flat = weights.reshape(channels, -1)
-    left, quick = shifted_factors(sizes_of(flat), bias, factors)
+    down, along = strides
+    summed = [
+        sizes_of(weights[:, y::down, x::along].reshape(channels, -1))
+        for y in range(min(down, kernel_h))
+        for x in range(min(along, kernel_w))
+    ]
+    left, quick = shifted_factors(np.max(summed, axis=0), bias, factors)
     if quick is None:
         return None
     return (
