@@ -204,11 +204,9 @@ def _check(context: Context) -> None:
         raise context.unsupported("its weights have a zero point other than 0")
 
 
-def _2x2(
-    context: Context, weights: NDArray[np.int8], strides: tuple[int, int]
-) -> Fields | None:
+def _2x2(context: Context, weights: NDArray[np.int8], strides: tuple[int, int]) -> Fields | None:
     """The params of lt_transpose_conv_2x2.h with weights and scales, or None without its conditions.
-    `weights` is [out_c, kernel_h, kernel_w, in_c]. Of them a result sums those that are `strides` apart."""
+    `weights` is [out_c, kernel_h, kernel_w, in_c]; a result sums those that are `strides` apart."""
     channels, kernel_h, kernel_w, _ = weights.shape
     bias, factors = _requantisation(context, channels, True)
     flat = weights.reshape(channels, -1)

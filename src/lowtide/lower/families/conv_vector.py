@@ -63,7 +63,7 @@ class ConvVector(ByPixels):
         return found
 
     def _apart(self, columns: int) -> dict[str, float]:
-        """What is done to copy windows whose columns are apart: short rows at once, others tap by tap."""
+        """What is done to copy windows whose columns are apart: short rows at once, others by taps."""
         of, axis, rows = self.of, self.of.axis, self.of.rows + self.of.padding
         found: dict[str, float] = {"column": of.steps * columns}
         if of.run <= _LANES and axis.size * of.in_c <= _REACH:
