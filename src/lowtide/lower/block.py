@@ -191,7 +191,8 @@ def _parts(op: BlockOp, part: Callable[[int], Lowered]) -> _Parts | None:
     node = part(op.depthwise).nodes[0]
     cores = {form.kernel: form for form in (node, *node.forms)}
     if op.window.columns.dilation > 1 and op.window.columns.kernel > 1:
-        cores.pop(PLANES, None)  # whose columns blocks cut as if they lay side by side
+        for name in (PLANES, LANES):  # whose columns blocks cut as if they lay side by side
+            cores.pop(name, None)
     for kind in _KINDS:
         if all(each.kernel == kind.pointwise for each in (*expand, *project)):
             known = tuple(cores[name] for name in kind.cores if name in cores)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import Features, Variant, Windowed
+from lowtide.lower.counts import Features, Variant, Windowed, padded_taps
 from lowtide.lower.layer import Family, Fields, Layer
 from lowtide.lower.nodes import Array, Later, Node
 
@@ -18,18 +18,13 @@ _ROWS = 7
 REST = "lt_depthwise_vector_s8_rest"
 """The kernel for numbers of channels that are no multiple of 4."""
 
+ANY = "lt_depthwise_vector_s8_any"
+"""The kernel for any factors."""
+
 
 def _fits(layer: Layer) -> bool:
-    over = layer.over
-    small = max(over.kernel_h, over.kernel_w) <= _ROWS and over.dilation_w == 1
-    able = over.kernel_w == 1 or (small and over.stride_w in (1, 2))
-    return (
-        able
-        and over.in_c >= 4
-        and layer.target.has_helium
-        and layer.is_by_one
-        and layer.is_narrow()
-    )
+    able = layer.over.in_c >= 4 and layer.target.has_helium
+    return able and layer.is_by_one and layer.is_quick()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +36,7 @@ class DepthwiseVector(Windowed):
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
         of, axis, steps, kernel_h = self.of, self.axis, self.of.steps, self.of.kernel_h
-        pairs, groups = -(-columns // 2), -(-of.in_c // 4)
+        groups = -(-of.in_c // 4)
         if axis.kernel == 1:
             return {
                 "tall": steps * columns,
@@ -49,52 +44,69 @@ class DepthwiseVector(Windowed):
                 "tall_taps": of.rows * columns * groups,
                 "tall_padding": (steps * kernel_h - of.rows) * columns * groups,
             }
-        found: dict[str, float] = {"pairs": steps * pairs, "pair_rows": steps * pairs * kernel_h}
-        seen = self._edges(columns) if columns == self.columns or padded else ()
-        if (kernel_h, axis.kernel) == (3, 3):
-            one = sum(missing == 1 for _, missing in seen)
-            found |= {
-                "three_groups": steps * (pairs - len(seen) + one) * groups,
-                "three_rows": of.rows * (pairs - len(seen) + one) * groups,
-                "three_edges": of.rows * one * groups,
-            }
-            whole, edges = 0, len(seen) - one
-            taps = of.rows * sum(taps for taps, missing in seen if missing > 1) * groups
-        else:
-            whole = pairs - len(seen) if axis.kernel in (5, 7) else 0
-            edges = pairs - whole
-            taps = of.rows * sum(taps for taps, _ in seen) * groups
-            taps += of.rows * (edges - len(seen)) * 2 * axis.kernel * groups
-        nulls = steps * kernel_h - of.rows
-        return {
-            **found,
-            "whole_groups": steps * whole * groups,
-            "whole_taps": of.rows * whole * groups * axis.kernel,
-            "edge_groups": steps * edges * groups,
-            "edge_rows": of.rows * edges * groups,
-            "edge_taps": taps,
-            "padded_taps": nulls * (whole + edges) * groups * axis.kernel,
+        seen = self._seen(columns, padded)
+        by_two, rows = sum(two for two, _ in seen), [taps for two, taps in seen if not two]
+        ones = sum(map(len, rows))
+        found: dict[str, float] = {
+            "pairs": steps * len(seen),
+            "pair_rows": steps * len(seen) * kernel_h,
+            "ones": steps * ones,
+            "one_groups": steps * ones * groups,
+            "one_rows": of.rows * ones * groups,
+            "one_taps": of.rows * sum(map(sum, rows)) * groups,
         }
+        taps = steps * kernel_h * ones * axis.kernel * groups
+        found["one_padding"] = taps - found["one_taps"]
+        kind = "three" if axis.kernel == 3 else "whole"
+        found |= {
+            f"{kind}_groups": steps * by_two * groups,
+            f"{kind}_rows": of.rows * by_two * groups,
+            f"{kind}_taps": of.rows * by_two * groups * axis.kernel,
+            "padded_taps": (steps * kernel_h - of.rows) * by_two * groups * axis.kernel,
+        }
+        return found
 
     def rests(self, columns: int) -> Features:
         """How often the last four channels are made apart from the others."""
         each = columns if self.axis.kernel == 1 else -(-columns // 2)
         return {"rests": self.of.steps * each}
 
-    def _edges(self, columns: int) -> tuple[tuple[int, int], ...]:
-        """Of each pair that has columns of padding: how many taps of the pixels that it makes are none,
-        and how many columns are."""
+    def _seen(self, columns: int, padded: int) -> list[tuple[bool, list[int]]]:
+        """Of each pair of pixels, whether they are made at once; and how many columns are there of each
+        window that is made."""
         axis, width, found = self.axis, self.in_w, []
-        reach = axis.stride + axis.kernel
+        three = (self.of.kernel_h, axis.kernel) == (3, 3)
+        able = axis.dilation == 1 and axis.stride < 3 and self.of.kernel_h <= _ROWS
+        able = able and (three or axis.kernel in (5, 7)) and columns > 1
+        is_cut = columns == self.columns or padded > 0
         for x in range(0, columns, 2):
             at = x if x + 1 < columns or x == 0 else x - 1
             first = at * axis.stride - axis.before
-            missing = max(0, -first) + max(0, first + reach - width)
-            if missing:
-                firsts = (first, first + axis.stride)[x - at :]
-                ends = ((max(0, f), min(width, f + axis.kernel)) for f in firsts)
-                found.append((sum(max(0, end - begin) for begin, end in ends), missing))
-        return tuple(found)
+            missing = max(0, -first) + max(0, first + axis.stride + axis.kernel - width)
+            two = able and (not is_cut or missing < (2 if three else 1))
+            firsts = [n * axis.stride - axis.before for n in range(x, min(columns, x + 2))]
+            taps = [axis.kernel - padded_taps(1, n, width, axis) for n in firsts]
+            found.append((two, taps if is_cut else [axis.kernel] * len(firsts)))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class DepthwiseAny(Windowed):
+    """What it does with any factors: one window after the other."""
+
+    is_linear = False
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        of, groups = self.of, -(-self.of.in_c // 4)
+        taps = of.rows * (columns * of.axis.kernel - padded) * groups
+        return {
+            "ones": of.steps * columns,
+            "one_groups": of.steps * columns * groups,
+            "one_rows": of.rows * columns * groups,
+            "one_taps": taps,
+            "one_padding": of.steps * columns * of.taps * groups - taps,
+        }
 
 
 def _node(layer: Layer) -> Node:
@@ -104,11 +116,13 @@ def _node(layer: Layer) -> Node:
         ("records", Array("int32_t", Later(words, lambda: _records(quick)), weights=True)),
         ("output_zero", layer.known.zero),
         ("channels", layer.out_c),
-        *(field for field in over.fields if field[0] not in ("in_c", "dilation_w")),
+        *(field for field in over.fields if field[0] != "in_c"),
         *layer.range,
     )
     work = DepthwiseVector(layer.windows)
     node = layer.node("lt_depthwise_vector", fields, work)
+    if quick.is_broad:
+        return replace(node, kernel=ANY, work=DepthwiseAny(layer.windows))
     if layer.out_c % 4 == 0:
         return node
     return replace(node, kernel=REST, work=Variant(work, node.kernel, work.rests))
