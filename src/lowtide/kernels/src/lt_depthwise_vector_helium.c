@@ -228,51 +228,111 @@ static inline int32x4_t taps(int32x4_t sum, const int8_t *x, const int8_t **w, i
     return sum;
 }
 
+/* The same of eight channels; the weights of the last four are `far` bytes behind those of the first four. */
+static inline const int8_t *taps_of_eight(int32x4_t sums[2], const int8_t *x, const int8_t *w, int32_t far, int32_t n,
+                                          int32_t next)
+{
+    const int8_t *v = w + far;
+    int32x4_t one = sums[0], two = sums[1], byte, weight;
+    __asm__("wls lr, %[n], 2f\n"
+            "1:\n\t"
+            "vldrb.s32 %q[byte], [%[x]]\n\t"
+            "vldrb.s32 %q[weight], [%[w]], #4\n\t"
+            "vmul.i32 %q[byte], %q[byte], %q[weight]\n\t"
+            "vldrb.s32 %q[weight], [%[v]], #4\n\t"
+            "vadd.i32 %q[one], %q[one], %q[byte]\n\t"
+            "vldrb.s32 %q[byte], [%[x], #4]\n\t"
+            "add %[x], %[x], %[next]\n\t"
+            "vmul.i32 %q[byte], %q[byte], %q[weight]\n\t"
+            "vadd.i32 %q[two], %q[two], %q[byte]\n\t"
+            "le lr, 1b\n"
+            "2:"
+            : [one] "+w"(one), [two] "+w"(two), [x] "+l"(x), [w] "+l"(w), [v] "+l"(v), [byte] "=&w"(byte),
+              [weight] "=&w"(weight)
+            : [n] "r"(n), [next] "r"(next)
+            : "lr", "memory");
+    sums[0] = one;
+    sums[1] = two;
+    return w;
+}
+
+/* Sums and what is below zero of factors' exponents to results. */
+LT_INLINE void put_one(const lt_one *of, int8_t *out, int32x4_t sum, int32x4_t pads, const int8_t *record, int32_t any)
+{
+    const int32_t *scale = (const int32_t *)(const void *)record;
+    sum = vmlaq_n_s32(vaddq_s32(sum, vldrwq_s32(scale)), pads, of->padding);
+    int32x4_t shift = vldrwq_s32(scale + 8);
+    if (any != 0) {
+        int32x4_t above = vmaxq_s32(shift, vdupq_n_s32(0));
+        shift = vsubq_s32(shift, above);
+        sum = vqrdmulhq_s32(vshlq_s32(sum, above), vldrwq_s32(scale + 4));
+        sum = vaddq_s32(sum, vshrq_n_s32(vandq_s32(sum, shift), 31));
+    } else {
+        sum = vqrdmulhq_s32(sum, vldrwq_s32(scale + 4));
+        sum = vaddq_s32(sum, vshrq_n_s32(sum, 31));
+    }
+    sum = vmaxq_s32(vaddq_n_s32(vrshlq_s32(sum, shift), of->zero), vdupq_n_s32(of->low));
+    vstrbq_s32(out, vminq_s32(sum, vdupq_n_s32(of->high)));
+}
+
+/* Four channels from `offset` on in rows, whose record is at w. */
+LT_INLINE void four_channels(const lt_one *of, int32_t offset, const int8_t *w, int8_t *out, int32_t any)
+{
+    int32_t width = of->before + of->inside + of->after;
+    int32x4_t sum = vdupq_n_s32(0), pads = sum;
+    for (int32_t ky = 0; ky < of->kernel_h; ky++) {
+        const int8_t *row = of->rows[ky];
+        if (row == NULL) {
+            pads = weights_of(pads, w, width);
+            w += 4 * width;
+            continue;
+        }
+        pads = weights_of(pads, w, of->before);
+        w += 4 * of->before;
+        sum = taps(sum, row + offset, &w, of->inside, of->next);
+        pads = weights_of(pads, w, of->after);
+        w += 4 * of->after;
+    }
+    put_one(of, out, sum, pads, w, any);
+}
+
+/* Eight channels; without columns of padding. */
+LT_INLINE void eight_channels(const lt_one *of, int32_t offset, const int8_t *w, int32_t far, int8_t *out, int32_t any)
+{
+    int32x4_t sums[2] = {vdupq_n_s32(0), vdupq_n_s32(0)}, pads[2] = {sums[0], sums[0]};
+    const void *const *rows = of->rows;
+    for (int32_t ky = of->kernel_h; ky > 0; ky--) {
+        const int8_t *row = *rows++;
+        if (row != NULL) {
+            w = taps_of_eight(sums, row + offset, w, far, of->inside, of->next);
+            continue;
+        }
+        pads[0] = weights_of(pads[0], w, of->inside);
+        pads[1] = weights_of(pads[1], w + far, of->inside);
+        w += 4 * of->inside;
+    }
+    put_one(of, out, sums[0], pads[0], w, any);
+    put_one(of, out + 4, sums[1], pads[1], w + far, any);
+}
+
 LT_INLINE void one(const lt_one *all, int32_t any)
 {
     const lt_one of = *all; /* a copy, as stores might alias it */
     const int8_t *w = (const int8_t *)of.records;
-    int32_t offset = of.offset, width = of.before + of.inside + of.after;
+    int32_t offset = of.offset, left = of.channels;
+    int32_t far = (4 * of.kernel_h * (of.before + of.inside + of.after)) + 48;
     int8_t *out = of.out;
-    for (int32_t left = of.channels; left > 0; left -= 4, offset += 4, out += 4) {
-        int32x4_t sum = vdupq_n_s32(0), pads = sum;
+    if ((of.before + of.after) == 0) {
+        for (; left >= 8; left -= 8, offset += 8, out += 8, w += 2 * far) {
+            eight_channels(&of, offset, w, far, out, any);
+        }
+    }
+    for (; left > 0; left -= 4, offset += 4, out += 4, w += far) {
         if (left < 4) { /* some of the last four again */
             offset -= 4 - left;
             out -= 4 - left;
         }
-        const void *const *rows = of.rows;
-        for (int32_t ky = of.kernel_h; ky > 0; ky--) {
-            const int8_t *row = *rows++;
-            if (row == NULL) {
-                pads = weights_of(pads, w, width);
-                w += 4 * width;
-                continue;
-            }
-            if (of.before > 0) {
-                pads = weights_of(pads, w, of.before);
-                w += 4 * of.before;
-            }
-            sum = taps(sum, row + offset, &w, of.inside, of.next);
-            if (of.after > 0) {
-                pads = weights_of(pads, w, of.after);
-                w += 4 * of.after;
-            }
-        }
-        const int32_t *scale = (const int32_t *)(const void *)w;
-        sum = vmlaq_n_s32(vaddq_s32(sum, vldrwq_s32(scale)), pads, of.padding);
-        int32x4_t shift = vldrwq_s32(scale + 8);
-        if (any != 0) {
-            int32x4_t above = vmaxq_s32(shift, vdupq_n_s32(0));
-            shift = vsubq_s32(shift, above);
-            sum = vqrdmulhq_s32(vshlq_s32(sum, above), vldrwq_s32(scale + 4));
-            sum = vaddq_s32(sum, vshrq_n_s32(vandq_s32(sum, shift), 31));
-        } else {
-            sum = vqrdmulhq_s32(sum, vldrwq_s32(scale + 4));
-            sum = vaddq_s32(sum, vshrq_n_s32(sum, 31));
-        }
-        sum = vmaxq_s32(vaddq_n_s32(vrshlq_s32(sum, shift), of.zero), vdupq_n_s32(of.low));
-        vstrbq_s32(out, vminq_s32(sum, vdupq_n_s32(of.high)));
-        w += 48;
+        four_channels(&of, offset, w, out, any);
     }
 }
 
