@@ -59,7 +59,7 @@ LT_INLINE int32x4_t four(const void *row, int32_t at, int32_t step, lt_elem type
 /* Half of the sum of any operands, of which either may be subtracted. */
 LT_INLINE int32x4_t add_pair(const lt_addition *p, int32x4_t a, int32x4_t b, lt_elem type)
 {
-    b = vaddq_n_s32(vshlq_n_s32(b, (type == LT_S16) ? 15 : 20), p->b_start / 2);
+    b = vaddq_n_s32(vshlq_r_s32(b, (type == LT_S16) ? 15 : 20), p->b_start / 2);
     b = scale_down(b, p->b_multiplier, p->b_shift);
     a = vmlaq_n_s32(vdupq_n_s32(p->start / 2), a, p->a_factor / 2);
     a = vmlaq_n_s32(a, b, p->b_factor / 2);

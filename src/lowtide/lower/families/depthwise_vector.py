@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import Features, Variant, Windowed, padded_taps
+from lowtide.lower.counts import Features, Variant, Windowed, Windows, padded_taps
 from lowtide.lower.layer import Family, Fields, Layer
 from lowtide.lower.nodes import Array, Later, Node
 
@@ -25,6 +26,26 @@ ANY = "lt_depthwise_vector_s8_any"
 def _fits(layer: Layer) -> bool:
     able = layer.over.in_c >= 4 and layer.target.has_helium
     return able and layer.is_by_one and layer.is_quick()
+
+
+def _alone(of: Windows, inside: Sequence[int]) -> dict[str, float]:
+    """What is done to make windows one by one, of which so many columns are `inside` the image: eight
+    channels at once if all are, else four."""
+    fours, (eights, rest) = -(-of.in_c // 4), divmod(of.in_c, 8)
+    whole = sum(taps == of.axis.kernel for taps in inside)
+    in_fours = whole * -(-rest // 4) + (len(inside) - whole) * fours
+    taps = sum(each * (fours if each < of.axis.kernel else -(-rest // 4)) for each in inside)
+    outside = sum(of.axis.kernel - each for each in inside) * fours
+    return {
+        "ones": of.steps * len(inside),
+        "eights": of.steps * whole * eights,
+        "eight_rows": of.rows * whole * eights,
+        "eight_taps": of.rows * whole * eights * of.axis.kernel,
+        "fours": of.steps * in_fours,
+        "four_rows": of.rows * in_fours,
+        "four_taps": of.rows * taps,
+        "four_padding": of.rows * outside + of.padding * len(inside) * of.axis.kernel * fours,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +67,11 @@ class DepthwiseVector(Windowed):
             }
         seen = self._seen(columns, padded)
         by_two, rows = sum(two for two, _ in seen), [taps for two, taps in seen if not two]
-        ones = sum(map(len, rows))
         found: dict[str, float] = {
             "pairs": steps * len(seen),
             "pair_rows": steps * len(seen) * kernel_h,
-            "ones": steps * ones,
-            "one_groups": steps * ones * groups,
-            "one_rows": of.rows * ones * groups,
-            "one_taps": of.rows * sum(map(sum, rows)) * groups,
+            **_alone(of, [each for taps in rows for each in taps]),
         }
-        taps = steps * kernel_h * ones * axis.kernel * groups
-        found["one_padding"] = taps - found["one_taps"]
         kind = "three" if axis.kernel == 3 else "whole"
         found |= {
             f"{kind}_groups": steps * by_two * groups,
@@ -98,15 +113,10 @@ class DepthwiseAny(Windowed):
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""
-        of, groups = self.of, -(-self.of.in_c // 4)
-        taps = of.rows * (columns * of.axis.kernel - padded) * groups
-        return {
-            "ones": of.steps * columns,
-            "one_groups": of.steps * columns * groups,
-            "one_rows": of.rows * columns * groups,
-            "one_taps": taps,
-            "one_padding": of.steps * columns * of.taps * groups - taps,
-        }
+        each = [self.of.axis.kernel] * columns
+        for x in range(min(padded, columns)):
+            each[x] -= len(range(x, padded, columns))
+        return _alone(self.of, each)
 
 
 def _node(layer: Layer) -> Node:
