@@ -35,9 +35,10 @@ class Cliff:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A cliff that stays, and why: on any core if none is named, at any place of the other axes."""
+    """A cliff that stays, and why: of families of this kind, whatever the type; on any core if none is
+    named, at any place of the other axes."""
 
-    family: str
+    kind: str
     axis: str
     step: tuple[Value, Value]
     why: str
@@ -45,8 +46,8 @@ class Known:
 
     def is_of(self, cliff: Cliff) -> bool:
         """Whether it is this one."""
-        where = cliff.dear.point.family, cliff.axis, cliff.step
-        return self.core in ("", cliff.core) and where == (self.family, self.axis, self.step)
+        where = cliff.dear.point.family.partition(" ")[0], cliff.axis, cliff.step
+        return self.core in ("", cliff.core) and where == (self.kind, self.axis, self.step)
 
 
 _SCALING = "an output is scaled once, whatever it sums: with one product that is the whole price"
@@ -56,17 +57,18 @@ _ONE_COLUMN = (
 )
 _FOURS_OF_PRODUCTS = "products go by fours, which each row of the window begins anew"
 _OWN_KERNEL = "windows of up to three columns have a kernel of their own"
+_STRIDES = "with a stride of 2 a result sums a fourth of the products, and is scaled all the same"
 KNOWN: tuple[Known, ...] = (
-    Known("pointwise s8", "in_c", (2, 1), _SCALING),
-    Known("pointwise u8", "in_c", (2, 1), _SCALING),
-    Known("pointwise s16", "in_c", (2, 1), _SCALING),
-    Known("depthwise s8", "channels", (2, 1), _FOURS),
-    Known("depthwise u8", "channels", (2, 1), _FOURS),
-    Known("depthwise s8", "kw", (2, 1), _ONE_COLUMN),
-    Known("depthwise s8", "kw", (3, 4), _OWN_KERNEL),
-    Known("depthwise s8", "channels", (4, 3), _FOURS),
-    Known("conv s8", "in_c", (2, 1), _FOURS_OF_PRODUCTS),
-    Known("conv s8", "kw", (2, 1), _FOURS_OF_PRODUCTS),
+    Known("pointwise", "in_c", (2, 1), _SCALING),
+    Known("grouped", "depth", (2, 1), _SCALING),
+    Known("transposed", "in_c", (2, 1), _SCALING),
+    Known("transposed", "stride", (1, 2), _STRIDES),
+    Known("depthwise", "channels", (2, 1), _FOURS),
+    Known("depthwise", "channels", (4, 3), _FOURS),
+    Known("depthwise", "kw", (2, 1), _ONE_COLUMN),
+    Known("depthwise", "kw", (3, 4), _OWN_KERNEL),
+    Known("conv", "in_c", (2, 1), _FOURS_OF_PRODUCTS),
+    Known("conv", "kw", (2, 1), _FOURS_OF_PRODUCTS),
 )
 """At most ten."""
 

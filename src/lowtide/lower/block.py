@@ -47,7 +47,7 @@ _MOST = (*range(1, MOST_PIXELS + 1), 10, 12, 16, 24, 32)
 """How many pixels of a row forms of a block make at a time, at most: more than the last save next to
 nothing."""
 
-_FEWEST = {THREE: 3, PLANES: 4}
+_FEWEST = {THREE: 3}
 """Pixels at a time from which on a depthwise convolution by columns, or by planes, is the quicker."""
 
 
@@ -223,6 +223,9 @@ def _parts(graph: Graph, op: BlockOp, part: Callable[[int], Lowered]) -> _Parts 
     project = forms(op.project)
     node = part(op.core).nodes[0]
     cores = {form.kernel: form for form in (node, *node.forms)}
+    if op.window.columns.dilation > 1 and op.window.columns.kernel > 1:
+        for name in (PLANES, LANES):  # whose columns blocks cut as if they lay side by side
+            cores.pop(name, None)
     for kind in _KINDS:
         if all(each.kernel == kind.pointwise for each in (*expand, *project)):
             known = tuple(cores[name] for name in kind.cores if name in cores)

@@ -130,6 +130,7 @@ def one_node(context: Context, kernel: str, header: str, params: Params, walk: W
         written=out.bytes,
         clamped=out.elements if clamped else 0,
         along=inner == columns * channels,
+        both=all(moves for _, moves in walk.strides),
     )
     return Lowered(
         (

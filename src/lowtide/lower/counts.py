@@ -110,6 +110,7 @@ def lanes(runs: float, size: int) -> dict[str, float]:
 class Runs:
     """So many `runs` of `size` elements, `clamped` ones among `written`, for the node as it is, which
     makes `columns` columns: they are parts of the runs if these go `along` rows, else each has its own.
+    If `both` operands go on in a run, that costs more than where one is a single element.
     """
 
     columns: int
@@ -118,6 +119,7 @@ class Runs:
     written: int
     clamped: int
     along: bool
+    both: bool = False
     is_linear = False
     passes = 1
 
@@ -140,6 +142,7 @@ class Runs:
         return {
             "written": self.written * part,
             "work": 0,
+            "both": self.written * part * self.both,
             "runs": runs,
             "clamped": self.clamped * part,
             **lanes(runs, size),

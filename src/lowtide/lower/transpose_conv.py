@@ -60,7 +60,7 @@ def _transpose_conv(context: Context) -> Lowered:
     )
     if is_wide and any(zero for _, zero in zeros):
         raise context.unsupported("an int16 tensor has a zero point other than 0")
-    quick = _2x2(context, weights) if is_wide else None
+    quick = _2x2(context, weights, (stride_h, stride_w)) if is_wide else None
     family = f"lt_transpose_conv_{'2x2_s16' if quick is not None else suffix(source.dtype)}"
     params = Params(
         family,
@@ -93,7 +93,7 @@ def _transpose_conv(context: Context) -> Lowered:
         inputs=(reads,),
         outputs=(Port(out.id, steps, out_bytes),),
         steps=steps,
-        work=over.plain() if quick is None else over.by_pairs(-(-kernel_w // stride_w)),
+        work=over.work(suffix(source.dtype), -(-kernel_w // stride_w), short=quick is not None),
     )
 
 
@@ -116,6 +116,27 @@ class _Over:
     out_c: int
     stride: int
     clamps: bool
+
+    def work(self, dtype: str, most: int, *, short: bool) -> Counted:
+        """What is done by the kernel for the type, and for sums of 32 bits or not."""
+        if dtype == "s8":
+            return self.plain()
+        return self.by_pairs(most) if short else self.by_fours()
+
+    def by_fours(self) -> Counted:
+        """What lt_transpose_conv_s16 does: four channels of one pixel after the other."""
+        many, fours = len(self.columns), -(-self.out_c // 4)
+        taps = self.rows * sum(self.columns) * fours
+        return Counted.of(
+            many,
+            pixels=self.steps * many,
+            singles=self.steps * many * fours,
+            single_rows=self.rows * many * fours,
+            single_taps=taps,
+            single_fours=taps * (self.in_c // 4),
+            single_rests=taps * (self.in_c % 4 > 0),
+            elements=self.steps * many * self.out_c,
+        )
 
     def plain(self) -> Counted:
         """What the kernels do that make one channel of one pixel after the other."""
@@ -183,13 +204,19 @@ def _check(context: Context) -> None:
         raise context.unsupported("its weights have a zero point other than 0")
 
 
-def _2x2(context: Context, weights: NDArray[np.int8]) -> Fields | None:
+def _2x2(context: Context, weights: NDArray[np.int8], strides: tuple[int, int]) -> Fields | None:
     """The params of lt_transpose_conv_2x2.h with weights and scales, or None without its conditions.
-    `weights` is [out_c, kernel_h, kernel_w, in_c]."""
+    `weights` is [out_c, kernel_h, kernel_w, in_c]; a result sums those that are `strides` apart."""
     channels, kernel_h, kernel_w, _ = weights.shape
     bias, factors = _requantisation(context, channels, True)
     flat = weights.reshape(channels, -1)
-    left, quick = shifted_factors(sizes_of(flat), bias, factors)
+    down, along = strides
+    summed = [
+        sizes_of(weights[:, y::down, x::along].reshape(channels, -1))
+        for y in range(min(down, kernel_h))
+        for x in range(min(along, kernel_w))
+    ]
+    left, quick = shifted_factors(np.max(summed, axis=0), bias, factors)
     if quick is None:
         return None
     return (
@@ -204,8 +231,9 @@ def _each(context: Context, weights: NDArray[np.int8], is_wide: bool) -> Fields:
     """The params of the other kernels with weights and scales."""
     bias, factors = _requantisation(context, len(weights), is_wide)
     sums = Array("int64_t", bias, weights=True) if is_wide else None
+    taps, flat = weights.shape[1] * weights.shape[2], weights.reshape(len(weights), -1)
     return (
-        ("weights", Array("int8_t", weights, weights=True)),
+        ("weights", ordered(flat, taps) if is_wide else Array("int8_t", weights, weights=True)),
         ("bias", sums or Array("int32_t", int32(bias), weights=True)),
         *factors_of(factors),
     )

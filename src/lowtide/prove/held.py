@@ -483,7 +483,10 @@ _OTHER_FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "lt_conv_vector_s8": ("lt_conv_vector_s8_any",),
         "lt_depthwise_3x3_s8": ("lt_depthwise_3x3_s8_any",),
         "lt_depthwise_columns_s8": ("lt_depthwise_columns_s8_any",),
-        "lt_depthwise_vector_s8": ("lt_depthwise_vector_s8_rest",),
+        "lt_depthwise_vector_s8": (
+            "lt_depthwise_vector_s8_rest",
+            "lt_depthwise_vector_s8_any",
+        ),
         "lt_depthwise_planes_s8": ("lt_depthwise_planes_s8_any",),
         "lt_depthwise_mult1_s8": ("lt_depthwise_mult1_s8_plain", "lt_depthwise_mult1_s8_any"),
     }

@@ -31,7 +31,7 @@ typedef struct {
     int16_t low, high; /* the fused activation's range */
 } lt_addition;
 
-/* Sums of rows that both have pair.inner elements; the rest of `pair` and the factors are not read. */
+/* Sums, not differences, of rows that both have pair.inner elements: pair.outer and both steps are 1. */
 void lt_add_s8_row(const void *params, const lt_step *step);
 void lt_add_u8_row(const void *params, const lt_step *step);
 void lt_add_s16_row(const void *params, const lt_step *step); /* zero points of a and b are 0 */

@@ -84,6 +84,16 @@ void lt_vector_copy(int8_t *to, const void *const *rows, int32_t offset, const l
 void lt_vector_copy_two(int8_t *to, const void *const *rows, int32_t offset, const lt_vector_rows *of);
 void lt_vector_fill(int8_t *to, int32_t value, int32_t n);
 
+/* At most 16 bytes of each of some rows, which go side by side: those of taps `from` to `to` - 1 are at `places`
+ * from `offset` on, the others are padding, as are those of a row that is null. */
+typedef struct {
+    int32_t rows, bytes, padding, flip;
+    int32_t from, to;
+    uint8_t places[16], taps[16];
+} lt_vector_places;
+
+void lt_vector_pick(int8_t *to, const void *const *rows, int32_t offset, const lt_vector_places *of);
+
 /* Bring n >= 0 bytes into a range. */
 void lt_vector_clamp(int8_t *at, int32_t n, int32_t low, int32_t high);
 

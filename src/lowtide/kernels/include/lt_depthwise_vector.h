@@ -2,10 +2,10 @@
 /* lt_depthwise_vector.h: DEPTHWISE_CONV_2D, int8, one output channel per input channel, for cores with
  * Arm's Helium.
  *
- * A quicker form of lt_depthwise_mult1.h, for programs that are made for such a core; its conditions,
- * and: at least 4 channels, and either windows of one column, or no dilation along a row, stride 1 or 2
- * along it, at most LT_TAPS_ROWS rows. Four channels times two pixels at once, of which the last two may
- * make a pixel again; or times one, of windows of one column.
+ * A quicker form of lt_depthwise_mult1.h, for programs that are made for such a core, without scratch memory; its
+ * conditions, and: at least 4 channels. Windows of 3 x 3, or of 5 or 7 columns, are made two at once where no column
+ * of them is padding (of the last two one may be made again), if there is no dilation along a row, the stride along
+ * it is 1 or 2, and they have at most LT_TAPS_ROWS rows; all others one by one.
  *
  * A record is what four channels need: weights, int8 [kernel_h][kernel_w][4]; four biases, with the
  * input's zero point folded in; four multipliers; then four times -1 - shift: a factor is
@@ -28,7 +28,7 @@ typedef struct {
     const int32_t *records; /* [ceil(channels / 4)][kernel_h * kernel_w + 12]: see above */
     uint16_t in_w, out_w, channels;
     uint16_t kernel_h, kernel_w;
-    uint16_t stride_w;
+    uint16_t stride_w, dilation_w;
     int16_t pad_left;
     int8_t input_zero, output_zero;
     int8_t low, high; /* the fused activation's range */
@@ -37,6 +37,9 @@ typedef struct {
 /* If channels are a multiple of 4, and if they are not. */
 void lt_depthwise_vector_s8_row(const void *params, const lt_step *step);
 void lt_depthwise_vector_s8_rest(const void *params, const lt_step *step);
+
+/* The same with any factors, as for lt_broad: all windows one by one. */
+void lt_depthwise_vector_s8_any(const void *params, const lt_step *step);
 
 /* The parts of it that have another form where there is Helium. */
 
@@ -79,7 +82,25 @@ typedef struct {
 
 void lt_taps_tall(const lt_tall *of);
 
-/* Whatever there is of other windows. */
-void lt_taps_any(const lt_taps *of);
+/* 5 or 7 columns, none of which is padding. */
+void lt_taps_wide(const lt_taps *of);
+
+/* All channels of a pixel, at least 4. Of a row of its window some columns come `before` those that are there, which
+ * are `inside` of it, and others `after` them: these are padding. */
+typedef struct {
+    const void *const *rows; /* kernel_h of them, null where they are padding */
+    const int32_t *records;
+    int8_t *out;
+    int32_t offset; /* where in rows the first column is that is there */
+    int32_t next;   /* from a column to the next one */
+    int32_t channels;
+    int32_t kernel_h;
+    int32_t before, inside, after;
+    int32_t padding;         /* the input's zero point */
+    int32_t zero, low, high; /* the output's zero point and range */
+} lt_one;
+
+void lt_taps_one(const lt_one *of);
+void lt_taps_one_any(const lt_one *of);
 
 #endif

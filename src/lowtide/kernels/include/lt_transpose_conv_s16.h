@@ -2,7 +2,7 @@
 /* lt_transpose_conv_s16.h: TRANSPOSE_CONV, int16 activations without zero points, int8 weights.
  *
  * Source: tensorflow/lite/kernels/internal/reference/integer_ops/transpose_conv.h. Each output row
- * gathers what reaches it, as in lt_transpose_conv.h.
+ * gathers what reaches it, as in lt_transpose_conv.h, four channels at once.
  */
 #ifndef LT_TRANSPOSE_CONV_S16_H
 #define LT_TRANSPOSE_CONV_S16_H
@@ -17,7 +17,8 @@
  * step->out[0]: a row of out_w * out_c elements; overlaps no input row. No scratch.
  */
 typedef struct {
-    const int8_t *weights;     /* [out_c][kernel_h][kernel_w][in_c] */
+    /* [out_c][kernel_h][kernel_w][ceil(in_c / 4)][4], in the order of lt_conv_2x2.h */
+    const int8_t *weights;
     const int64_t *bias;       /* [out_c] */
     const int32_t *multiplier; /* [out_c] */
     const int8_t *shift;       /* [out_c], at most 14 */

@@ -42,4 +42,9 @@ typedef struct {
 
 void lt_w9_s8_row(const void *params, const lt_step *step);
 
+/* The channels of a depthwise convolution, and of one without dilation along the row, where there is Helium: four
+ * at once. */
+void lt_w9_depthwise(const lt_w9_s8 *p, const lt_step *step);
+void lt_w9_conv(const lt_w9_s8 *p, const lt_step *step);
+
 #endif

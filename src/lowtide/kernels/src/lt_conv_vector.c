@@ -9,24 +9,65 @@
 #include "lt_elem.h"
 #include "lt_fixed.h"
 
-/* A row of the window whose columns are apart; some are padding. */
-static void gather_pixels(const lt_conv_vector_s8 *p, const void *row, int32_t first, int8_t *to)
+/* A window whose columns are apart, tap by tap; some are padding. */
+static void gather_taps(const lt_conv_vector_s8 *p, const void *const *rows, int32_t first, int8_t *to)
 {
-    lt_vector_rows of = {1, p->in_c, 0, p->input_zero, p->flip, 0};
-    for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w, to += p->in_c) {
-        const void *const in = ((first >= 0) && (first < p->in_w)) ? row : NULL;
-        lt_vector_copy(to, &in, first * p->in_c, &of);
+    int32_t in_c = p->in_c, run = p->kernel_w * in_c;
+    lt_vector_rows of = {p->kernel_h, in_c, run, p->input_zero, p->flip, 0};
+    for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w, to += in_c) {
+        if ((first >= 0) && (first < p->in_w)) {
+            lt_vector_copy(to, rows, first * in_c, &of);
+            continue;
+        }
+        for (int32_t ky = 0; ky < p->kernel_h; ky++) {
+            lt_vector_fill(to + (ky * run), p->input_zero, in_c);
+        }
     }
 }
 
+/* Where the products of a short row of the window are, if its columns are apart; false if it is none, or is too
+ * long. */
+LT_APART static int32_t pick(const lt_conv_vector_s8 *p, lt_vector_places *of)
+{
+    int32_t in_c = p->in_c, run = p->kernel_w * in_c, next = p->dilation_w * in_c;
+    if ((p->dilation_w == 1) || (p->kernel_w == 1) || (run > 16) || ((((p->kernel_w - 1) * next) + in_c) > 256)) {
+        return 0;
+    }
+    of->rows = p->kernel_h;
+    of->bytes = run;
+    of->padding = p->input_zero;
+    of->flip = p->flip;
+    for (int32_t kx = 0, i = 0; kx < p->kernel_w; kx++) {
+        for (int32_t c = 0; c < in_c; c++, i++) {
+            of->places[i] = (uint8_t)((kx * next) + c);
+            of->taps[i] = (uint8_t)kx;
+        }
+    }
+    return 1;
+}
+
+/* Such a window. */
+static void gather_places(const lt_conv_vector_s8 *p, const void *const *rows, int32_t first, int8_t *to,
+                          lt_vector_places *of)
+{
+    int32_t dilation = p->dilation_w, inside = p->in_w - first;
+    of->from = (first < 0) ? ((dilation - 1 - first) / dilation) : 0;
+    of->to = (inside > 0) ? ((inside + dilation - 1) / dilation) : 0;
+    of->to = (of->to < p->kernel_w) ? of->to : p->kernel_w;
+    lt_vector_pick(to, rows, first * p->in_c, of);
+}
+
 /* The products of the pixel whose window begins in column `first`: of each row `before` columns of padding,
- * then some of the image, then padding. */
-LT_APART static void gather(const lt_conv_vector_s8 *p, const void *const *rows, int32_t first, int8_t *to)
+ * then some of the image, then padding. `places` are null if there are none. */
+LT_APART static void gather(const lt_conv_vector_s8 *p, const void *const *rows, int32_t first, int8_t *to,
+                            lt_vector_places *places)
 {
     int32_t width = p->kernel_w, in_c = p->in_c, run = width * in_c;
     if ((p->dilation_w != 1) && (width != 1)) {
-        for (int32_t ky = p->kernel_h; ky > 0; ky--, to += run) {
-            gather_pixels(p, *rows++, first, to);
+        if (places != NULL) {
+            gather_places(p, rows, first, to, places);
+        } else {
+            gather_taps(p, rows, first, to);
         }
         return;
     }
@@ -149,6 +190,7 @@ LT_INLINE void windows(const lt_conv_vector_s8 *p, const lt_step *step, int32_t 
     int32_t left = p->out_w, first = -p->pad_left, stride = p->stride_w, in_c = p->in_c;
     int32_t width = p->kernel_w, length = width * in_c;
     int8_t *patch = step->scratch, *out = step->out[0];
+    lt_vector_places found, *places = pick(p, &found) ? &found : NULL;
     if (left > 1 && !p->lean) {
         void (*run)(const lt_vector *) = any ? begin_any(p, 2, &of) : begin(p, 2, &of);
         /* Of short rows without padding, those of both windows are copied at once. */
@@ -159,8 +201,8 @@ LT_INLINE void windows(const lt_conv_vector_s8 *p, const lt_step *step, int32_t 
             if ((first >= 0) && (first <= last)) {
                 lt_vector_copy_two(patch, step->in, first * in_c, &both);
             } else {
-                gather(p, step->in, first, patch);
-                gather(p, step->in, first + stride, patch + p->products);
+                gather(p, step->in, first, patch, places);
+                gather(p, step->in, first + stride, patch + p->products, places);
             }
             run_all(p, &of, run, patch, out, 2, 1);
         }
@@ -168,7 +210,7 @@ LT_INLINE void windows(const lt_conv_vector_s8 *p, const lt_step *step, int32_t 
     if (left > 0) {
         void (*run)(const lt_vector *) = any ? begin_any(p, 1, &of) : begin(p, 1, &of);
         for (; left > 0; left--, first += stride, out += p->out_c) {
-            gather(p, step->in, first, patch);
+            gather(p, step->in, first, patch, places);
             run_all(p, &of, run, patch, out, 1, 1);
         }
     }
@@ -224,6 +266,17 @@ LT_SHARED void lt_vector_copy_two(int8_t *to, const void *const *rows, int32_t o
 {
     lt_vector_copy(to, rows, offset, of);
     lt_vector_copy(to + (of->rows * of->pitch), rows, offset + of->next, of);
+}
+
+LT_SHARED void lt_vector_pick(int8_t *to, const void *const *rows, int32_t offset, const lt_vector_places *of)
+{
+    for (int32_t y = 0; y < of->rows; y++, to += of->bytes) {
+        const int8_t *from = rows[y];
+        for (int32_t i = 0; i < of->bytes; i++) {
+            int32_t there = (from != NULL) && (of->taps[i] >= of->from) && (of->taps[i] < of->to);
+            to[i] = (int8_t)(there ? (from[offset + of->places[i]] ^ of->flip) : of->padding);
+        }
+    }
 }
 
 LT_SHARED void lt_vector_fill(int8_t *to, int32_t value, int32_t n)

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lt_conv_vector_helium.c: see lt_conv_vector.h. For cores with Arm's Helium.
  *
- * Whole functions in assembly, since a compiler would have to find registers for all of it at once;
+ * Nearly all functions in assembly, since a compiler would have to find registers for all of it at once;
  * lt_conv_vector.c says the same in C. VMLADAVA adds up in even registers only, so sums are there and
  * everything else is in odd ones. Products beyond the last are loaded as zeros.
  */
 #include "lt_conv_vector.h"
 
+#include <stddef.h>
+
 #include "lt_fixed.h"
 
 #ifdef LT_HELIUM
+
+#include <arm_mve.h>
 
 #define UNUSED __attribute__((unused))
 #define NAKED __attribute__((naked))
@@ -320,6 +324,26 @@ LT_SHARED NAKED void lt_vector_copy_two(int8_t *to UNUSED, const void *const *ro
             "vmov q0, q2\n\t"
             "vmov q1, q2\n\t"
             "b 2b");
+}
+
+LT_SHARED void lt_vector_pick(int8_t *to, const void *const *rows, int32_t offset, const lt_vector_places *of)
+{
+    const uint8x16_t places = vld1q_u8(of->places), taps = vld1q_u8(of->taps);
+    const int8x16_t padding = vdupq_n_s8((int8_t)of->padding), flip = vdupq_n_s8((int8_t)of->flip);
+    mve_pred16_t some = vctp8q((uint32_t)of->bytes), there = 0;
+    if (of->from < of->to) {
+        there = (mve_pred16_t)(vcmpcsq_n_u8(taps, (uint8_t)of->from) &
+                               vcmpcsq_u8(vdupq_n_u8((uint8_t)(of->to - 1)), taps) & some);
+    }
+    for (int32_t left = of->rows; left > 0; left--, to += of->bytes) {
+        const int8_t *row = *rows++;
+        int8x16_t x = padding;
+        if (row != NULL) {
+            x = veorq_s8(vldrbq_gather_offset_z_s8(row + offset, places, there), flip);
+            x = vpselq_s8(x, padding, there);
+        }
+        vstrbq_p_s8(to, x, some);
+    }
 }
 
 /* r0 bytes, r1 how many are left, r2 low, r3 high. */

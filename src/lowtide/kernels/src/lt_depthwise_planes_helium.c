@@ -20,7 +20,7 @@
 
 /* Four channels of all pixels. r1, r3, r5, r9 windows, r0, r2, r4, r6 their sums, r7 output, r8 biases,
  * r10 pitch, r11 zero, r12 advance, lr pixels left; q2 multipliers, q3 shifts, q4 to q7 weights. Taps
- * beyond the last have weights of 0. NEXT takes a window's address to the next pixel's. SCALED is as in
+ * beyond the last have weights of 0, r6 is how many channels there are before it is a sum. NEXT takes a window's address to the next pixel's. SCALED is as in
  * lt_conv_vector_helium.c; of any factors q3 has what is below 0 of exponents, what is above is on the stack. */
 #define TIMES                                                                                        \
     "vqrdmulh.s32 q0, q0, q2\n\t"                                                                    \
@@ -56,7 +56,7 @@
             "ldrd r8, r7, [r0, #8]\n\t"                                                              \
             "ldrd r10, r11, [r0, #16]\n\t"                                                           \
             "ldrd r12, r4, [r0, #24]\n\t"                                                            \
-            "ldr r0, [r0, #32]\n\t"                                                                  \
+            "ldrd r0, r6, [r0, #32]\n\t"                                                             \
             "add r3, r1, r2\n\t"                                                                     \
             "add r5, r3, r2\n\t"                                                                     \
             "add r9, r5, r2\n\t"                                                                     \
@@ -106,7 +106,7 @@ NAKED static void pixels_any(const lt_planes *of UNUSED)
 /* The same of fewer than four channels. */
 NAKED static void pixels_few(const lt_planes *of UNUSED)
 {
-    PIXELS("", SHAPE "vctp.32 r10\n\t", ADVANCE, , TIMES, , "vpst\n\tvstrbt.32");
+    PIXELS("", SHAPE "vctp.32 r6\n\t", ADVANCE, , TIMES, , "vpst\n\tvstrbt.32");
 }
 
 /* Both of any factors. */
@@ -117,7 +117,77 @@ NAKED static void scaled_any(const lt_planes *of UNUSED)
 
 NAKED static void scaled_few(const lt_planes *of UNUSED)
 {
-    PIXELS("", SHAPE "vctp.32 r10\n\t", ADVANCE, PUSH_LEFT, ANY_TIMES, POP_LEFT, "vpst\n\tvstrbt.32");
+    PIXELS("", SHAPE "vctp.32 r6\n\t", ADVANCE, PUSH_LEFT, ANY_TIMES, POP_LEFT, "vpst\n\tvstrbt.32");
+}
+
+/* The same of windows of 17 to 64 taps, whose weights are read for each pixel. r1 weights, r3 taps, r5 window,
+ * r7 output, r8 biases, r9 plane, r10 a channel's weights, r11 pixels left, r12 taps; q4 zero, q5 what is above 0
+ * of exponents; on the stack pitch, advance. */
+#define WINDOW(sum)                                                                                  \
+    "mov r1, r10\n\t"                                                                                \
+    "dlstp.8 lr, r12\n"                                                                              \
+    "2:\n\t"                                                                                         \
+    "vldrb.u8 q0, [r3], #16\n\t"                                                                     \
+    "vldrb.u8 q1, [r1], #16\n\t"                                                                     \
+    "vmladava.s8 " sum ", q0, q1\n\t"                                                                \
+    "letp lr, 2b\n\t"
+#define NEXT_WEIGHTS "add r10, r10, r12\n\t"
+#define LONG_ANY_TIMES                                                                               \
+    "vshl.s32 q0, q0, q5\n\t"                                                                        \
+    "vqrdmulh.s32 q0, q0, q2\n\t"                                                                    \
+    "vand q1, q0, q3\n\t"                                                                            \
+    "vshr.s32 q1, q1, #31\n\t"                                                                       \
+    "vadd.i32 q0, q0, q1\n\t"
+#define LONG_LEFT                                                                                    \
+    "vmov.i32 q5, #0\n\t"                                                                            \
+    "vmax.s32 q5, q5, q3\n\t"                                                                        \
+    "vsub.i32 q3, q3, q5\n\t"
+#define LONG(LEFT, SCALED)                                                                           \
+    __asm__("push {r4-r11, lr}\n\t"                                                                  \
+            "vpush {d8-d11}\n\t"                                                                     \
+            "ldrd r1, r3, [r0, #16]\n\t" /* pitch, zero */                                           \
+            "vdup.32 q4, r3\n\t"                                                                     \
+            "ldrd r3, r11, [r0, #24]\n\t" /* advance, pixels */                                      \
+            "push {r1, r3}\n\t"                                                                      \
+            "ldrd r5, r9, [r0]\n\t"                                                                  \
+            "ldrd r8, r7, [r0, #8]\n\t"                                                              \
+            "ldrd r12, r6, [r0, #32]\n\t"                                                            \
+            "vctp.32 r6\n\t"                                                                         \
+            "add r8, r8, r12, lsl #2\n\t"                                                            \
+            "vldrw.u32 q2, [r8, #16]\n\t"                                                            \
+            "vldrw.u32 q3, [r8, #32]\n\t" LEFT "1:\n\t"                                              \
+            "ldm r8, {r0, r2, r4, r6}\n\t"                                                           \
+            "sub r10, r8, r12, lsl #2\n\t"                                                           \
+            "mov r3, r5\n\t" WINDOW("r0") NEXT_WEIGHTS                                               \
+            "add r3, r5, r9\n\t" WINDOW("r2") NEXT_WEIGHTS                                           \
+            "add r3, r5, r9, lsl #1\n\t" WINDOW("r4") NEXT_WEIGHTS                                   \
+            "add r3, r5, r9, lsl #1\n\t"                                                             \
+            "add r3, r3, r9\n\t" WINDOW("r6")                                                        \
+            "vmov q0[2], q0[0], r0, r4\n\t"                                                          \
+            "vmov q0[3], q0[1], r2, r6\n\t" SCALED                                                   \
+            "vrshl.s32 q0, q0, q3\n\t"                                                               \
+            "vadd.i32 q0, q0, q4\n\t"                                                                \
+            "vqmovnb.s32 q0, q0\n\t"                                                                 \
+            "vqmovnb.s16 q0, q0\n\t"                                                                 \
+            "vpst\n\t"                                                                               \
+            "vstrbt.32 q0, [r7]\n\t"                                                                 \
+            "ldrd r1, r3, [sp]\n\t"                                                                  \
+            "add r7, r7, r1\n\t"                                                                     \
+            "add r5, r5, r3\n\t"                                                                     \
+            "subs r11, r11, #1\n\t"                                                                  \
+            "bne 1b\n\t"                                                                             \
+            "add sp, sp, #8\n\t"                                                                     \
+            "vpop {d8-d11}\n\t"                                                                      \
+            "pop {r4-r11, pc}")
+
+NAKED static void long_pixels(const lt_planes *of UNUSED)
+{
+    LONG(, TIMES);
+}
+
+NAKED static void long_any(const lt_planes *of UNUSED)
+{
+    LONG(LONG_LEFT, LONG_ANY_TIMES);
 }
 
 /* One channel of fours of pixels, of windows of 17 to 64 taps. */
@@ -219,7 +289,7 @@ FOURS_OF(any_4, FOUR_CHUNKS, FOURS_ANY_TIMES)
 /* Four channels of all pixels; the last four may make some again, and of fewer the others are not stored. */
 LT_INLINE void make_channels(const lt_planes *of, void (*make)(const wide *), int32_t any)
 {
-    int32_t n = of->pixels, chunks = (of->taps - 1) >> 4, turns = n < 4 ? 1 : n >> 2, again = n < 4 ? 0 : n & 3;
+    int32_t n = of->pixels, chunks = (of->taps - 1) >> 4, turns = n >> 2, again = n & 3;
     const int32_t *scale = of->record + of->taps;
     const int8_t *x = of->planes;
     wide each;
@@ -230,9 +300,9 @@ LT_INLINE void make_channels(const lt_planes *of, void (*make)(const wide *), in
     each.step = 4 * of->pitch;
     each.zero = of->zero;
     each.fours = turns;
-    each.lanes = n < 4 ? n : 4;
+    each.lanes = 4;
     each.places = vmulq_n_u32(vidupq_n_u32(0, 1), (uint32_t)of->pitch);
-    for (int32_t lane = 0; lane < 4 && lane < of->pitch; lane++, scale++, x += of->plane, each.w += of->taps) {
+    for (int32_t lane = 0; lane < 4 && lane < of->channels; lane++, scale++, x += of->plane, each.w += of->taps) {
         each.bias = scale[0];
         each.multiplier = scale[4];
         each.shift = scale[8];
@@ -330,24 +400,24 @@ static void take_one(const source *of)
 /* Sets up all that is the same for all channels, and returns what takes four of them. */
 LT_INLINE void (*begin(source *from, const lt_planes *of))(const source *)
 {
-    int32_t near = (((3 * of->pitch) + 3) <= UINT8_MAX) && ((3 * (of->plane + of->kernel_h)) <= UINT8_MAX);
+    int32_t near = (((3 * of->next) + 3) <= UINT8_MAX) && ((3 * (of->plane + of->kernel_h)) <= UINT8_MAX);
     int32_t many = ((of->columns > 3) && near) ? 4 : (of->columns > 1) ? 2 : 1;
     from->rows = of->rows;
     from->kernel_h = of->kernel_h;
     from->planes = of->planes + (of->from * of->kernel_h);
     from->offset = of->offset;
-    from->in = many * of->pitch;
+    from->in = many * of->next;
     from->out = many * of->kernel_h;
     from->more = (of->columns - 1) / many;
     int32_t back = ((from->more + 1) * many) - of->columns;
-    from->back_in = back * of->pitch;
+    from->back_in = back * of->next;
     from->back_out = back * of->kernel_h;
-    int32_t last = (of->pitch < 4) ? (of->pitch - 1) : 3; /* which a channel that is missing has the bytes of */
+    int32_t last = (of->channels < 4) ? (of->channels - 1) : 3; /* which a channel that is missing has the bytes of */
     if (many == 4) {
         uint8x16_t lane = vidupq_n_u8(0, 1), channel = vandq_u8(lane, vdupq_n_u8(3));
         uint8x16_t column = vshrq_n_u8(lane, 2), to = vmulq_n_u8(channel, (uint8_t)of->plane);
         channel = vminq_u8(channel, vdupq_n_u8((uint8_t)last));
-        from->from = vaddq_u8(channel, vmulq_n_u8(column, (uint8_t)of->pitch));
+        from->from = vaddq_u8(channel, vmulq_n_u8(column, (uint8_t)of->next));
         from->to = vaddq_u8(to, vmulq_n_u8(column, (uint8_t)of->kernel_h));
         return take_fours;
     }
@@ -355,7 +425,7 @@ LT_INLINE void (*begin(source *from, const lt_planes *of))(const source *)
     uint16x8_t column = vshrq_n_u16(lane, 2), to = vmulq_n_u16(channel, (uint16_t)of->plane);
     channel = vminq_u16(channel, vdupq_n_u16((uint16_t)last));
     to = vaddq_u16(to, vmulq_n_u16(column, (uint16_t)of->kernel_h));
-    from->from = vreinterpretq_u8_u16(vaddq_u16(channel, vmulq_n_u16(column, (uint16_t)of->pitch)));
+    from->from = vreinterpretq_u8_u16(vaddq_u16(channel, vmulq_n_u16(column, (uint16_t)of->next)));
     from->to = vreinterpretq_u8_u16(to);
     if (many == 1) { /* of 32 bits */
         uint32x4_t each = vidupq_n_u32(0, 1);
@@ -366,27 +436,35 @@ LT_INLINE void (*begin(source *from, const lt_planes *of))(const source *)
     return take_twos;
 }
 
+/* Whether it pays to make fours of pixels of windows of more than sixteen taps, channel by channel. */
+LT_INLINE int32_t by_fours(const lt_planes *of)
+{
+    return (of->pixels >= 16) || ((of->pixels >= 8) && ((of->pixels & 3) == 0));
+}
+
 LT_INLINE void run(lt_planes *of, int32_t any)
 {
     source from;
     void (*take)(const source *) = begin(&from, of);
     void (*make)(const lt_planes *) = any ? scaled_any : pixels_any;
     int8_t *out = of->out;
-    if (any != 0) {
-        make = of->taps > 16 ? channels_any : of->pitch < 4 ? scaled_few : scaled_any;
-    } else if (of->taps > 16) {
-        make = channels;
-    } else if (of->pitch < 4) {
-        make = pixels_few;
-    } else if ((of->taps == 9) && ((of->advance == 3) || (of->advance == 6))) {
+    if (of->taps > 16) {
+        if (by_fours(of)) {
+            make = any ? channels_any : channels;
+        } else {
+            make = any ? long_any : long_pixels;
+        }
+    } else if (of->channels < 4) {
+        make = any ? scaled_few : pixels_few;
+    } else if ((any == 0) && (of->taps == 9) && ((of->advance == 3) || (of->advance == 6))) {
         make = (of->advance == 3) ? pixels_3 : pixels_6;
     } else {
         /* any shape */
     }
-    int32_t words = of->taps + 12, there = of->columns, left = of->pitch, offset = from.offset;
+    int32_t words = of->taps + 12, there = of->columns, left = of->channels, offset = from.offset;
     const int32_t *record = of->record;
     for (int8_t *at = out; left > 0; left -= 4) {
-        if ((left < 4) && (of->pitch > 4)) { /* some of the last four again */
+        if ((left < 4) && (of->channels > 4)) { /* some of the last four again */
             at -= 4 - left;
             offset -= 4 - left;
         }
@@ -401,12 +479,14 @@ LT_INLINE void run(lt_planes *of, int32_t any)
         at += 4;
         offset += 4;
     }
-    if ((of->low > INT8_MIN) || (of->high < INT8_MAX)) {
-        int8x16_t low = vdupq_n_s8((int8_t)of->low), high = vdupq_n_s8((int8_t)of->high);
-        for (int32_t n = of->pixels * of->pitch; n > 0; n -= 16, out += 16) {
-            mve_pred16_t some = vctp8q((uint32_t)n);
-            vstrbq_p_s8(out, vminq_s8(vmaxq_s8(vldrbq_z_s8(out, some), low), high), some);
-        }
+}
+
+LT_SHARED void lt_planes_clamp(int8_t *at, int32_t n, int32_t low, int32_t high)
+{
+    int8x16_t least = vdupq_n_s8((int8_t)low), most = vdupq_n_s8((int8_t)high);
+    for (; n > 0; n -= 16, at += 16) {
+        mve_pred16_t some = vctp8q((uint32_t)n);
+        vstrbq_p_s8(at, vminq_s8(vmaxq_s8(vldrbq_z_s8(at, some), least), most), some);
     }
 }
 

@@ -6,26 +6,56 @@
 
 #include "lt_fixed.h"
 
-/* One output channel's sum at the window that begins in column `first`. */
-static int64_t window(const lt_depthwise_s16 *p, const void *const *rows, int32_t first, int32_t in,
-                      const int8_t *weight)
+enum { MOST = 508 }; /* products that fit 32 bits */
+
+/* Which columns of the window that begins in column `first` are none of padding: from *from to *to - 1. */
+static void columns_of(const lt_depthwise_s16 *p, int32_t first, int32_t *from, int32_t *to)
 {
-    int64_t sum = 0;
-    for (int32_t ky = 0; ky < p->kernel_h; ky++) {
-        const int16_t *row = rows[ky];
-        int32_t column = first;
-        for (int32_t kx = 0; kx < p->kernel_w; kx++) {
-            if ((row != NULL) && (column >= 0) && (column < p->in_w)) {
-                sum += (int32_t)(row[(column * p->in_c) + in] * *weight);
+    int32_t low = 0, high = p->kernel_w;
+    while ((low < high) && ((first + (low * p->dilation_w)) < 0)) {
+        low++;
+    }
+    while ((low < high) && ((first + ((high - 1) * p->dilation_w)) >= p->in_w)) {
+        high--;
+    }
+    *from = low;
+    *to = high;
+}
+
+/* One output channel's sum at such a window, of at most MOST pixels; `at` is where the first column begins in a
+ * row. */
+static inline int32_t window(const void *const *rows, const void *const *end, int32_t at, int32_t columns,
+                             int32_t next, const int8_t *weight, int32_t channels, int32_t line)
+{
+    int32_t sum = 0;
+    for (; rows != end; rows++, weight += line) {
+        if (*rows != NULL) {
+            const int16_t *x = (const int16_t *)*rows + at;
+            const int8_t *w = weight;
+            for (int32_t n = columns; n > 0; n--, x += next, w += channels) {
+                sum += *x * *w;
             }
-            weight += p->in_c * p->filters;
-            column += p->dilation_w;
         }
     }
     return sum;
 }
 
-static int16_t result(const lt_depthwise_s16 *p, int32_t c, int64_t sum)
+/* The same of larger ones. */
+LT_APART static int64_t long_window(const lt_depthwise_s16 *p, const void *const *rows, int32_t at, int32_t columns,
+                                    const int8_t *weight)
+{
+    int32_t channels = p->in_c * p->filters, next = p->dilation_w * p->in_c, line = p->kernel_w * channels;
+    int64_t sum = 0;
+    for (int32_t ky = 0; ky < p->kernel_h; ky++, weight += line) {
+        const int16_t *x = rows[ky];
+        for (int32_t k = 0; (x != NULL) && (k < columns); k++) {
+            sum += (int32_t)(x[at + (k * next)] * weight[k * channels]);
+        }
+    }
+    return sum;
+}
+
+static inline int16_t result(const lt_depthwise_s16 *p, int32_t c, int64_t sum)
 {
     int32_t y;
     if (p->shift == NULL) {
@@ -40,13 +70,8 @@ static int16_t result(const lt_depthwise_s16 *p, int32_t c, int64_t sum)
  * that were made before. */
 static void make_fours(const lt_depthwise_s16 *p, const void *const *rows, int32_t first, int16_t *out)
 {
-    int32_t from = 0, to = p->kernel_w;
-    while ((from < to) && ((first + (from * p->dilation_w)) < 0)) {
-        from++;
-    }
-    while ((from < to) && ((first + ((to - 1) * p->dilation_w)) >= p->in_w)) {
-        to--;
-    }
+    int32_t from, to;
+    columns_of(p, first, &from, &to);
     for (int32_t c = 0; c < p->in_c; c += 4) {
         int32_t sums[4] = {0, 0, 0, 0};
         if (c > (p->in_c - 4)) {
@@ -59,11 +84,30 @@ static void make_fours(const lt_depthwise_s16 *p, const void *const *rows, int32
     }
 }
 
+/* The same one by one. */
+static void make_each(const lt_depthwise_s16 *p, const void *const *rows, int32_t first, int16_t *out)
+{
+    int32_t from, to;
+    columns_of(p, first, &from, &to);
+    int32_t at = (first + (from * p->dilation_w)) * p->in_c, columns = to - from;
+    int32_t channels = p->in_c * p->filters, next = p->dilation_w * p->in_c, line = p->kernel_w * channels;
+    int32_t is_long = (p->kernel_h * p->kernel_w) > MOST;
+    const void *const *last = rows + p->kernel_h;
+    const int8_t *weights = p->weights + (from * channels);
+    for (int32_t in = 0, c = 0; in < p->in_c; in++, at++) {
+        for (int32_t end = c + p->filters; c < end; c++) {
+            const int8_t *w = weights + c;
+            *out++ = is_long ? result(p, c, long_window(p, rows, at, columns, w))
+                             : result(p, c, window(rows, last, at, columns, next, w, channels, line));
+        }
+    }
+}
+
 LT_SHARED void lt_depthwise_s16_row(const void *params, const lt_step *step)
 {
     const lt_depthwise_s16 *p = params;
     int16_t *out = step->out[0];
-    int32_t by_fours = (p->filters == 1) && (p->in_c >= 4) && ((p->kernel_h * p->kernel_w) <= 508);
+    int32_t by_fours = (p->filters == 1) && (p->in_c >= 4) && ((p->kernel_h * p->kernel_w) <= MOST);
     for (int32_t x = 0; x < p->out_w; x++) {
         int32_t first = (x * p->stride_w) - p->pad_left;
         LT_MACS(p->kernel_h * p->kernel_w * p->in_c * p->filters);
@@ -72,11 +116,8 @@ LT_SHARED void lt_depthwise_s16_row(const void *params, const lt_step *step)
             out += p->in_c;
             continue;
         }
-        for (int32_t in = 0, c = 0; in < p->in_c; in++) {
-            for (int32_t end = c + p->filters; c < end; c++) {
-                *out++ = result(p, c, window(p, step->in, first, in, p->weights + c));
-            }
-        }
+        make_each(p, step->in, first, out);
+        out += p->in_c * p->filters;
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "lt_elem.h"
 #include "lt_fixed.h"
 
 #ifdef LT_HELIUM
@@ -144,44 +145,6 @@ static inline int32x4_t scaled(int32x4_t sum, const int32_t *scale, const lt_tap
     return vminq_s32(sum, vdupq_n_s32(of->high));
 }
 
-/* The taps of a row of two windows: none is read by either before `second` and from `last` on; the second
- * window alone reads those from `second` on, both, or neither, those between, the first one those up to `last`. */
-typedef struct {
-    int32_t second, middle, first, last, both;
-} edges;
-
-static int32_t limited(int32_t x, int32_t low, int32_t high)
-{
-    return (x < low) ? low : (x > high) ? high : x;
-}
-
-static edges edges_of(const lt_taps *of)
-{
-    int32_t width = of->kernel_w;
-    int32_t second = limited(of->from - of->stride, 0, width), end = limited(of->to - of->stride, second, width);
-    int32_t first = limited(of->from, 0, width), last = limited(of->to, first, width);
-    if (of->again != 0) { /* the first is there */
-        last = end;
-        first = end;
-    } else if (of->other == 0) { /* there is no second */
-        end = first;
-        second = first;
-    } else {
-        /* both read */
-    }
-    edges found = {second, (first < end) ? first : end, (first < end) ? end : first, last, first < end};
-    return found;
-}
-
-/* sum + n taps. */
-static inline int32x4_t taps(int32x4_t sum, const int8_t *x, const int8_t *w, int32_t n, int32_t pitch)
-{
-    for (; n > 0; n--, x += pitch, w += 4) {
-        sum = vaddq_s32(sum, vmulq_s32(vldrbq_s32(x), vldrbq_s32(w)));
-    }
-    return sum;
-}
-
 /* sum + n weights. */
 static inline int32x4_t weights_of(int32x4_t sum, const int8_t *w, int32_t n)
 {
@@ -189,41 +152,6 @@ static inline int32x4_t weights_of(int32x4_t sum, const int8_t *w, int32_t n)
         sum = vaddq_s32(sum, vldrbq_s32(w));
     }
     return sum;
-}
-
-/* Four channels of both windows, of which some columns or rows are padding. */
-static void edge(const lt_taps *of, const edges *at, int32_t c, const int8_t *w, int32x4_t sums[2])
-{
-    int32x4_t one = vdupq_n_s32(0), other = one, pads = one, one_pads = one, other_pads = one;
-    int32_t pitch = of->pitch, next = of->stride * pitch;
-    for (int32_t ky = 0; ky < of->kernel_h; ky++, w += 4 * of->kernel_w) {
-        if (of->rows[ky] == NULL) {
-            pads = weights_of(pads, w, of->kernel_w);
-            continue;
-        }
-        const int8_t *x = of->rows[ky] + c - (of->from * pitch);
-        pads = weights_of(pads, w, at->second);
-        int32_t k = at->second, n = at->middle - k;
-        one_pads = weights_of(one_pads, w + (4 * k), n);
-        other = taps(other, x + (k * pitch) + next, w + (4 * k), n, pitch);
-        k = at->middle, n = at->first - k;
-        if (at->both != 0) {
-            const int8_t *from = x + (k * pitch), *weights = w + (4 * k);
-            for (; n > 0; n--, from += pitch, weights += 4) {
-                int32x4_t weight = vldrbq_s32(weights);
-                one = vaddq_s32(one, vmulq_s32(vldrbq_s32(from), weight));
-                other = vaddq_s32(other, vmulq_s32(vldrbq_s32(from + next), weight));
-            }
-        } else {
-            pads = weights_of(pads, w + (4 * k), n);
-        }
-        k = at->first, n = at->last - k;
-        one = taps(one, x + (k * pitch), w + (4 * k), n, pitch);
-        other_pads = weights_of(other_pads, w + (4 * k), n);
-        pads = weights_of(pads, w + (4 * at->last), of->kernel_w - at->last);
-    }
-    sums[0] = vaddq_s32(one, vmulq_n_s32(vaddq_s32(pads, one_pads), of->padding));
-    sums[1] = vaddq_s32(other, vmulq_n_s32(vaddq_s32(pads, other_pads), of->padding));
 }
 
 /* A column of a row of two windows: of the first alone, of both, of the second alone; `v` are the weights
@@ -263,26 +191,159 @@ WHOLE(whole_7_1, 7,
 WHOLE(whole_7_2, 7,
       START(p, 0) START(q, 4) STEP(p, 8) STEP(q, 12) STEP(p, 16) STEP(q, 20) STEP(p, 24) END(q) END(p))
 
-LT_SHARED void lt_taps_any(const lt_taps *of)
+LT_SHARED void lt_taps_wide(const lt_taps *of)
 {
     const int8_t *w = (const int8_t *)of->records;
     int32_t words = of->kernel_h * of->kernel_w;
     int32_t wide = of->kernel_w == 7, two = of->stride == 2;
-    int32_t whole = (of->from == 0) && (of->to == (of->kernel_w + of->stride)) && (wide || (of->kernel_w == 5));
-    edges at = edges_of(of);
     for (int32_t c = 0; c < (4 * of->groups); c += 4, w += (4 * words) + 48) {
         const int32_t *scale = (const int32_t *)(const void *)w + words;
         int32x4_t sums[2];
-        if (whole != 0) {
-            (wide ? two ? whole_7_2 : whole_7_1 : two ? whole_5_2 : whole_5_1)(of, c, w, sums);
-        } else {
-            edge(of, &at, c, w, sums);
-        }
+        (wide ? two ? whole_7_2 : whole_7_1 : two ? whole_5_2 : whole_5_1)(of, c, w, sums);
         vstrbq_s32(of->out + of->other + c, scaled(sums[1], scale, of));
         if (!of->again) {
             vstrbq_s32(of->out + c, scaled(sums[0], scale, of));
         }
     }
+}
+
+/* sum + n taps, whose weights are *w, and behind them the next. */
+static inline int32x4_t taps(int32x4_t sum, const int8_t *x, const int8_t **w, int32_t n, int32_t next)
+{
+    const int8_t *weights = *w;
+    int32x4_t byte, weight;
+    __asm__("wls lr, %[n], 2f\n"
+            "1:\n\t"
+            "vldrb.s32 %q[byte], [%[x]]\n\t"
+            "add %[x], %[x], %[next]\n\t"
+            "vldrb.s32 %q[weight], [%[w]], #4\n\t"
+            "vmul.i32 %q[byte], %q[byte], %q[weight]\n\t"
+            "vadd.i32 %q[sum], %q[sum], %q[byte]\n\t"
+            "le lr, 1b\n"
+            "2:"
+            : [sum] "+w"(sum), [x] "+r"(x), [w] "+l"(weights), [byte] "=&w"(byte), [weight] "=&w"(weight)
+            : [n] "r"(n), [next] "r"(next)
+            : "lr", "memory");
+    *w = weights;
+    return sum;
+}
+
+/* The same of eight channels; the weights of the last four are `far` bytes behind those of the first four. */
+static inline const int8_t *taps_of_eight(int32x4_t sums[2], const int8_t *x, const int8_t *w, int32_t far, int32_t n,
+                                          int32_t next)
+{
+    const int8_t *v = w + far;
+    int32x4_t one = sums[0], two = sums[1], byte, weight;
+    __asm__("wls lr, %[n], 2f\n"
+            "1:\n\t"
+            "vldrb.s32 %q[byte], [%[x]]\n\t"
+            "vldrb.s32 %q[weight], [%[w]], #4\n\t"
+            "vmul.i32 %q[byte], %q[byte], %q[weight]\n\t"
+            "vldrb.s32 %q[weight], [%[v]], #4\n\t"
+            "vadd.i32 %q[one], %q[one], %q[byte]\n\t"
+            "vldrb.s32 %q[byte], [%[x], #4]\n\t"
+            "add %[x], %[x], %[next]\n\t"
+            "vmul.i32 %q[byte], %q[byte], %q[weight]\n\t"
+            "vadd.i32 %q[two], %q[two], %q[byte]\n\t"
+            "le lr, 1b\n"
+            "2:"
+            : [one] "+w"(one), [two] "+w"(two), [x] "+l"(x), [w] "+l"(w), [v] "+l"(v), [byte] "=&w"(byte),
+              [weight] "=&w"(weight)
+            : [n] "r"(n), [next] "r"(next)
+            : "lr", "memory");
+    sums[0] = one;
+    sums[1] = two;
+    return w;
+}
+
+/* Sums and what is below zero of factors' exponents to results. */
+LT_INLINE void put_one(const lt_one *of, int8_t *out, int32x4_t sum, int32x4_t pads, const int8_t *record, int32_t any)
+{
+    const int32_t *scale = (const int32_t *)(const void *)record;
+    sum = vmlaq_n_s32(vaddq_s32(sum, vldrwq_s32(scale)), pads, of->padding);
+    int32x4_t shift = vldrwq_s32(scale + 8);
+    if (any != 0) {
+        int32x4_t above = vmaxq_s32(shift, vdupq_n_s32(0));
+        shift = vsubq_s32(shift, above);
+        sum = vqrdmulhq_s32(vshlq_s32(sum, above), vldrwq_s32(scale + 4));
+        sum = vaddq_s32(sum, vshrq_n_s32(vandq_s32(sum, shift), 31));
+    } else {
+        sum = vqrdmulhq_s32(sum, vldrwq_s32(scale + 4));
+        sum = vaddq_s32(sum, vshrq_n_s32(sum, 31));
+    }
+    sum = vmaxq_s32(vaddq_n_s32(vrshlq_s32(sum, shift), of->zero), vdupq_n_s32(of->low));
+    vstrbq_s32(out, vminq_s32(sum, vdupq_n_s32(of->high)));
+}
+
+/* Four channels from `offset` on in rows, whose record is at w. */
+LT_INLINE void four_channels(const lt_one *of, int32_t offset, const int8_t *w, int8_t *out, int32_t any)
+{
+    int32_t width = of->before + of->inside + of->after;
+    int32x4_t sum = vdupq_n_s32(0), pads = sum;
+    for (int32_t ky = 0; ky < of->kernel_h; ky++) {
+        const int8_t *row = of->rows[ky];
+        if (row == NULL) {
+            pads = weights_of(pads, w, width);
+            w += 4 * width;
+            continue;
+        }
+        pads = weights_of(pads, w, of->before);
+        w += 4 * of->before;
+        sum = taps(sum, row + offset, &w, of->inside, of->next);
+        pads = weights_of(pads, w, of->after);
+        w += 4 * of->after;
+    }
+    put_one(of, out, sum, pads, w, any);
+}
+
+/* Eight channels; without columns of padding. */
+LT_INLINE void eight_channels(const lt_one *of, int32_t offset, const int8_t *w, int32_t far, int8_t *out, int32_t any)
+{
+    int32x4_t sums[2] = {vdupq_n_s32(0), vdupq_n_s32(0)}, pads[2] = {sums[0], sums[0]};
+    const void *const *rows = of->rows;
+    for (int32_t ky = of->kernel_h; ky > 0; ky--) {
+        const int8_t *row = *rows++;
+        if (row != NULL) {
+            w = taps_of_eight(sums, row + offset, w, far, of->inside, of->next);
+            continue;
+        }
+        pads[0] = weights_of(pads[0], w, of->inside);
+        pads[1] = weights_of(pads[1], w + far, of->inside);
+        w += 4 * of->inside;
+    }
+    put_one(of, out, sums[0], pads[0], w, any);
+    put_one(of, out + 4, sums[1], pads[1], w + far, any);
+}
+
+LT_INLINE void one(const lt_one *all, int32_t any)
+{
+    const lt_one of = *all; /* a copy, as stores might alias it */
+    const int8_t *w = (const int8_t *)of.records;
+    int32_t offset = of.offset, left = of.channels;
+    int32_t far = (4 * of.kernel_h * (of.before + of.inside + of.after)) + 48;
+    int8_t *out = of.out;
+    if ((of.before + of.after) == 0) {
+        for (; left >= 8; left -= 8, offset += 8, out += 8, w += 2 * far) {
+            eight_channels(&of, offset, w, far, out, any);
+        }
+    }
+    for (; left > 0; left -= 4, offset += 4, out += 4, w += far) {
+        if (left < 4) { /* some of the last four again */
+            offset -= 4 - left;
+            out -= 4 - left;
+        }
+        four_channels(&of, offset, w, out, any);
+    }
+}
+
+LT_SHARED void lt_taps_one(const lt_one *of)
+{
+    one(of, 0);
+}
+
+LT_SHARED void lt_taps_one_any(const lt_one *of)
+{
+    one(of, 1);
 }
 
 static inline void put_tall(const lt_tall *of, int8_t *out, int32x4_t sum, const int8_t *record)

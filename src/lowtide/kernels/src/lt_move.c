@@ -5,13 +5,28 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Copy n bytes; runs of one byte are common (planes of an image) and not worth a call. */
+#include "lt_fixed.h"
+
+enum { FEW = 8 };
+
+/* Copy n bytes; runs of a few bytes are common (planes of an image) and not worth a call. */
 static void copy(uint8_t *to, const uint8_t *from, int32_t n)
 {
-    if (n == 1) {
-        *to = *from;
-    } else {
+    if (n > FEW) {
         (void)memcpy(to, from, (size_t)n);
+        return;
+    }
+    if ((n & 1) != 0) {
+        to[n - 1] = from[n - 1];
+    }
+    if (n > 1) {
+        for (; n >= 4; n -= 4, to += 4, from += 4) {
+            (void)memcpy(to, from, 4);
+            LT_LOOP_AS_IT_IS(to);
+        }
+        if ((n & 2) != 0) {
+            (void)memcpy(to, from, 2);
+        }
     }
 }
 

@@ -6,9 +6,7 @@
 
 #include "lt_fixed.h"
 
-#ifdef LT_HELIUM
-#include <arm_mve.h>
-#endif
+enum { FEWEST = 3 }; /* channels from which on four at once are the quicker */
 
 /* One of the channels: what is the same for all its results. */
 typedef struct {
@@ -28,17 +26,6 @@ static inline int32_t dot(const int8_t *x, const int16_t *w, int32_t n, int32_t 
 {
 #ifdef LT_DSP
     const int32_t mask = (int32_t)((uint32_t)flip * 0x01010101U);
-#endif
-#if defined(LT_HELIUM)
-    static const uint16_t order[8] = {0, 2, 1, 3, 4, 6, 5, 7};
-    const uint16x8_t offsets = vld1q_u16(order);
-    const int16x8_t sign = vdupq_n_s16((int16_t)-flip);
-    for (int32_t left = n >> 3; left > 0; left--, x += 8, w += 8) {
-        int16x8_t bytes = vldrbq_gather_offset_s16(x, offsets);
-        bytes = (flip != 0) ? veorq_s16(bytes, sign) : bytes;
-        sum = vmladavaq_s16(sum, bytes, vld1q_s16(w));
-    }
-#elif defined(LT_DSP)
     for (const int8_t *end = x + (n & ~7); x != end; x += 8, w += 8) {
         int32_t a = lt_load(x) ^ mask, b = lt_load(x + 4) ^ mask;
         sum = lt_dual(lt_even(a), lt_load(w), sum);
@@ -46,8 +33,6 @@ static inline int32_t dot(const int8_t *x, const int16_t *w, int32_t n, int32_t 
         sum = lt_dual(lt_even(b), lt_load(w + 4), sum);
         sum = lt_dual(lt_odd(b), lt_load(w + 6), sum);
     }
-#endif
-#ifdef LT_DSP
     if ((n & 4) != 0) {
         int32_t a = lt_load(x) ^ mask;
         sum = lt_dual(lt_even(a), lt_load(w), sum);
@@ -71,15 +56,56 @@ static inline int32_t dot(const int8_t *x, const int16_t *w, int32_t n, int32_t 
 LT_APART static int32_t padding(const lt_w9_s8 *p, const int16_t *w, int32_t n, int32_t sum)
 {
     int32_t total = 0;
+#ifdef LT_DSP
+    for (; n > 3; n -= 4, w += 4) {
+        total = lt_dual(lt_load(w), 0x10001, total);
+        total = lt_dual(lt_load(w + 2), 0x10001, total);
+    }
+#endif
     for (; n > 0; n--) {
         total += *w++;
     }
     return lt_add(sum, total * p->input_zero);
 }
 
-/* A row of the window of which some columns are padding. */
-LT_APART static int32_t dot_edge(const lt_w9_s8 *p, const int8_t *row, int32_t first, const int16_t *w,
-                              int32_t sum)
+/* Which taps of a row of the window that begins in column `first` lie in the image: from *from to *to - 1. */
+static inline void taps_of(const lt_w9_s8 *p, int32_t first, int32_t *from, int32_t *to)
+{
+    int32_t low = 0, high = p->kernel_w;
+    while ((low < high) && ((first + (low * p->dilation_w)) < 0)) {
+        low++;
+    }
+    while ((low < high) && ((first + ((high - 1) * p->dilation_w)) >= p->in_w)) {
+        high--;
+    }
+    *from = low;
+    *to = high;
+}
+
+/* A row of the window of which some columns are padding, all others lying side by side; the first is at x. */
+LT_APART static int32_t dot_edge(const lt_w9_s8 *p, const int8_t *x, int32_t from, int32_t to, const int16_t *w,
+                                 int32_t sum)
+{
+    int32_t in_c = p->in_c, run = p->kernel_w * in_c;
+    from *= in_c;
+    to *= in_c;
+    if ((in_c & 3) == 0) { /* columns have whole fours */
+        sum = padding(p, w, from, sum);
+        sum = dot(x, w + from, to - from, p->flip, sum);
+        return padding(p, w + to, run - to, sum);
+    }
+    int32_t whole = run & ~3;
+    for (int32_t k = 0; k < run; k++) {
+        int32_t swapped = (k < whole) && (((k & 3) == 1) || ((k & 3) == 2));
+        int32_t byte = ((k >= from) && (k < to)) ? (int8_t)(x[k - from] ^ p->flip) : p->input_zero;
+        sum = lt_add(sum, byte * w[swapped ? (k ^ 3) : k]);
+    }
+    return sum;
+}
+
+/* The same of columns that are apart: `first` is the first of them. */
+LT_APART static int32_t dot_apart(const lt_w9_s8 *p, const int8_t *row, int32_t first, const int16_t *w,
+                                  int32_t sum)
 {
     int32_t in_c = p->in_c, whole = (p->kernel_w * in_c) & ~3, k = 0;
     for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w) {
@@ -101,10 +127,17 @@ LT_APART static int32_t dot_edge(const lt_w9_s8 *p, const int8_t *row, int32_t f
 /* The sum of a window that begins in column `first`, some of which may be padding. */
 static int32_t window_edge(const lt_w9_s8 *p, const channel *of, const void *const *rows, int32_t first)
 {
-    int32_t sum = of->bias, run = p->kernel_w * p->in_c;
+    int32_t sum = of->bias, run = p->kernel_w * p->in_c, from, to;
     const int16_t *w = of->w;
+    taps_of(p, first, &from, &to);
     for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++, w += run) {
-        sum = (*rows == NULL) ? padding(p, w, run, sum) : dot_edge(p, *rows, first, w, sum);
+        if ((*rows == NULL) || (from == to)) {
+            sum = padding(p, w, run, sum);
+        } else if ((p->dilation_w == 1) || (p->kernel_w == 1)) {
+            sum = dot_edge(p, (const int8_t *)*rows + ((first + from) * p->in_c), from, to, w, sum);
+        } else {
+            sum = dot_apart(p, *rows, first, w, sum);
+        }
     }
     return sum;
 }
@@ -112,17 +145,24 @@ static int32_t window_edge(const lt_w9_s8 *p, const channel *of, const void *con
 /* The same of a depthwise convolution. */
 static int32_t taps_edge(const lt_w9_s8 *p, const channel *of, const void *const *rows, int32_t first)
 {
-    int32_t sum = of->bias;
+    int32_t sum = of->bias, outside = 0, from, to, next = p->dilation_w * p->in_c;
     const int16_t *w = of->w;
+    taps_of(p, first, &from, &to);
+    int32_t at = ((first + (from * p->dilation_w)) * p->in_c) + of->in;
     for (int32_t ky = p->kernel_h; ky > 0; ky--) {
         const int8_t *row = *rows++;
-        int32_t column = first;
-        for (int32_t kx = p->kernel_w; kx > 0; kx--, column += p->dilation_w) {
-            int32_t inside = (row != NULL) && (column >= 0) && (column < p->in_w);
-            sum = lt_add(sum, (inside ? row[(column * p->in_c) + of->in] : p->input_zero) * *w++);
+        int32_t begin = (row == NULL) ? p->kernel_w : from, end = (row == NULL) ? p->kernel_w : to, kx = 0;
+        for (; kx < begin; kx++) {
+            outside += *w++;
+        }
+        for (row = (row == NULL) ? row : (row + at); kx < end; kx++, row += next) {
+            sum = lt_add(sum, *row * *w++);
+        }
+        for (; kx < p->kernel_w; kx++) {
+            outside += *w++;
         }
     }
-    return sum;
+    return lt_add(sum, outside * p->input_zero);
 }
 
 static inline scaling scaling_of(const lt_w9_s8 *p, const channel *of)
@@ -202,17 +242,36 @@ LT_APART static void run_windows(const lt_w9_s8 *p, const channel *of, const voi
     }
 }
 
-/* The same of a depthwise convolution of three times three, whose rows are all there. */
+/* A row of three weights and where its products begin: of a row that is none the weights are 0, and *bias has
+ * what it adds. */
+static inline const int8_t *row_of_3x3(const lt_w9_s8 *p, const void *const *rows, int32_t ky, int32_t at,
+                                       int32_t w[3], int32_t *bias)
+{
+    if (rows[ky] == NULL) {
+        *bias = lt_add(*bias, (w[0] + w[1] + w[2]) * p->input_zero);
+        w[0] = 0;
+        w[1] = 0;
+        w[2] = 0;
+        return (const int8_t *)((rows[1] != NULL) ? rows[1] : (ky == 0) ? rows[2] : rows[0]) + at;
+    }
+    return (const int8_t *)rows[ky] + at;
+}
+
+/* The same of a depthwise convolution of three times three, of which a row is there. */
 LT_APART static void run_3x3(const lt_w9_s8 *p, const channel *of, const void *const *rows, int32_t at,
                     int32_t left, int8_t *out)
 {
     scaling s = scaling_of(p, of);
     int32_t pitch = p->dilation_w * p->in_c, step = p->stride_w * p->in_c, out_c = p->out_c;
-    const int8_t *a = (const int8_t *)rows[0] + at, *b = (const int8_t *)rows[1] + at;
-    const int8_t *c = (const int8_t *)rows[2] + at;
-    const int16_t *w = of->w;
-    const int32_t w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3], w4 = w[4], w5 = w[5], w6 = w[6], w7 = w[7];
-    const int32_t w8 = w[8], bias = of->bias;
+    int32_t own[9], sum_of_none = of->bias;
+    for (int32_t i = 0; i < 9; i++) {
+        own[i] = of->w[i];
+    }
+    const int8_t *a = row_of_3x3(p, rows, 0, at, own, &sum_of_none);
+    const int8_t *b = row_of_3x3(p, rows, 1, at, own + 3, &sum_of_none);
+    const int8_t *c = row_of_3x3(p, rows, 2, at, own + 6, &sum_of_none);
+    const int32_t w0 = own[0], w1 = own[1], w2 = own[2], w3 = own[3], w4 = own[4], w5 = own[5], w6 = own[6];
+    const int32_t w7 = own[7], w8 = own[8], bias = sum_of_none;
     for (; left > 0; left--, a += step, b += step, c += step, out += out_c) {
         int32_t sum = lt_add(bias, (a[0] * w0) + (a[pitch] * w1) + (a[2 * pitch] * w2));
         sum = lt_add(sum, (b[0] * w3) + (b[pitch] * w4) + (b[2 * pitch] * w5));
@@ -227,8 +286,8 @@ static void run_row(const lt_w9_s8 *p, const channel *of, const lt_step *step, i
     int32_t three = (p->filters != 0) && (p->kernel_h == 3) && (p->kernel_w == 3), first = 0, end = 0;
     int32_t reach = p->in_w - 1 - (p->kernel_w - 1) * p->dilation_w + p->pad_left;
     int32_t quick = (three || ((p->filters == 0) && (p->dilation_w == 1))) && (reach >= 0);
-    for (int32_t ky = 0; three && (ky < 3); ky++) {
-        quick = quick && (step->in[ky] != NULL);
+    if (three != 0) {
+        quick = quick && ((step->in[0] != NULL) || (step->in[1] != NULL) || (step->in[2] != NULL));
     }
     if (quick != 0) {
         end = (reach / p->stride_w) + 1;
@@ -251,6 +310,18 @@ LT_SHARED void lt_w9_s8_row(const void *params, const lt_step *step)
     channel of;
     of.w = p->weights;
     p->run(p->params, step);
+#ifdef LT_HELIUM
+    if (p->count >= FEWEST) {
+        if (p->filters != 0) {
+            lt_w9_depthwise(p, step);
+            return;
+        }
+        if ((p->dilation_w == 1) || (p->kernel_w == 1)) {
+            lt_w9_conv(p, step);
+            return;
+        }
+    }
+#endif
     for (int32_t i = 0; i < p->count; i++, of.w += each) {
         int8_t *out = (int8_t *)step->out[0] + p->channels[i];
         of.bias = p->bias[i];

@@ -13,6 +13,8 @@ from lowtide.lower.layer import MAX_SIZE, Family, Layer, of_any_factors
 from lowtide.lower.nodes import Array, Later, Node
 
 _LANES = 16
+_REACH = 256
+"""What an offset of a byte reaches."""
 _MOST = MAX_SIZE - 3
 """Channels: how far results of a pair of pixels are has 16 bits."""
 
@@ -51,17 +53,24 @@ class ConvVector(ByPixels):
         found["clamped_sixteens"] = steps * -(-columns * of.out_c // _LANES) if of.clamps else 0
         if of.taps == 1:
             return {**found, "direct": steps}
-        if axis.dilation > 1 and axis.kernel > 1:  # tap by tap, padding too
-            rows = of.rows + of.padding
-            found |= {"column": steps * columns, "apart_rows": rows * columns}
-            found["apart_taps"] = rows * columns * axis.kernel
-            found["apart_sixteens"] = found["apart_taps"] * -(-of.in_c // _LANES)
+        if axis.dilation > 1 and axis.kernel > 1:
+            found |= self._apart(columns)
         else:
             found |= self._gathered(columns, padded)
         if of.flips:
             found["flipped_rows"] = of.rows * columns
             found["flipped_sixteens"] = of.rows * columns * -(-of.run // _LANES)
         return found
+
+    def _apart(self, columns: int) -> dict[str, float]:
+        """What is done to copy windows whose columns are apart: short rows at once, others by taps."""
+        of, axis, rows = self.of, self.of.axis, self.of.rows + self.of.padding
+        found: dict[str, float] = {"column": of.steps * columns}
+        if of.run <= _LANES and axis.size * of.in_c <= _REACH:
+            return found | {"picked": of.steps, "picked_rows": rows * columns}
+        taps = rows * columns * axis.kernel
+        found["apart"] = of.steps * columns * axis.kernel
+        return found | {"apart_taps": taps, "apart_sixteens": taps * -(-of.in_c // _LANES)}
 
     def _gathered(self, columns: int, padded: int) -> dict[str, float]:
         """What is done to copy windows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,30 +28,45 @@ _FEWEST = 4
 
 def _fits(layer: Layer) -> bool:
     over = layer.over
-    able = (over.dilation_w == 1 or over.kernel_w == 1) and over.taps <= _TAPS
-    fine = able and most_pixels(over.axis, over.kernel_h) > 0
+    fine = over.taps <= _TAPS and most_pixels(over.axis, over.kernel_h) > 0
     fine = fine and layer.target.has_helium and layer.is_by_one and layer.is_quick()
-    tall = over.kernel_w == 1 and over.out_w < 4 and over.in_c % 4 == 0  # lt_depthwise_vector
+    tall = over.kernel_w == 1 and over.out_w < 3 and over.in_c % 4 == 0  # lt_depthwise_vector
     return fine and not (tall and layer.is_narrow())
+
+
+def _apart(axis: Axis) -> int:
+    """How many columns pixels are apart that read the same columns: with a dilation, others are made as
+    if there were none of these."""
+    return 1 if axis.kernel == 1 else axis.dilation // gcd(axis.stride, axis.dilation)
+
+
+def _stride(axis: Axis) -> int:
+    """From the window of such a pixel to the next one's, in columns that they read."""
+    return axis.stride if axis.kernel == 1 else axis.stride * _apart(axis) // axis.dilation
 
 
 def most_pixels(axis: Axis, kernel_h: int) -> int:
     """How many columns can be made at a time: their planes must be near enough."""
     few = kernel_h * axis.kernel <= _LANES
     plane = (_REACH - 3 * kernel_h) // 3 if few else _REACH
-    return (plane // kernel_h - axis.kernel) // axis.stride + 1
+    return (plane // kernel_h - axis.kernel) // _stride(axis) + 1
+
+
+def _columns(of: Windows) -> int:
+    """How many columns could be made at a time otherwise."""
+    return -(-of.columns // _apart(of.axis))
 
 
 def _piece(of: Windows) -> int:
     """How many columns to make at a time: all, or equal parts of them."""
-    most = most_pixels(of.axis, of.kernel_h)
-    return -(-of.columns // -(-of.columns // most))
+    columns = _columns(of)
+    return -(-columns // -(-columns // most_pixels(of.axis, of.kernel_h)))
 
 
 def _pieces(of: Windows) -> tuple[int, ...]:
     """The same with less scratch memory, the most first; with fewer than four, much is read twice."""
-    normal = _piece(of)
-    parts = dict.fromkeys(-(-of.columns // count) for count in range(2, of.columns))
+    normal, columns = _piece(of), _columns(of)
+    parts = dict.fromkeys(-(-columns // count) for count in range(2, columns))
     return normal, *(n for n in parts if _FEWEST <= n < normal)
 
 
@@ -58,9 +74,12 @@ def scratch(axis: Axis, kernel_h: int, columns: int) -> int:
     """Bytes of scratch memory to make so many columns at a time."""
     if not columns:
         return 0
-    more = max(0, 4 - columns) if kernel_h * axis.kernel > _LANES else 0
-    reach = (columns - 1) * axis.stride + axis.kernel
-    return kernel_h * (4 * reach + more * axis.stride) + _LANES
+    return 4 * kernel_h * ((columns - 1) * _stride(axis) + axis.kernel) + _LANES
+
+
+def _by_fours(pixels: int) -> bool:
+    """Whether windows of many taps of so many pixels are summed up in fours, channel by channel."""
+    return pixels >= 16 or (pixels >= 8 and pixels % 4 == 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +93,17 @@ class DepthwisePlanes(Windowed):
         """What is done to make `columns` columns."""
         del padded
         of, axis = self.of, self.of.axis
-        pieces = -(-columns // self.piece)
-        groups = -(-of.in_c // 4)
-        sizes = [min(self.piece, columns - at) for at in range(0, columns, self.piece)]
-        read = (min((size - 1) * axis.stride + axis.kernel, of.in_w) for size in sizes)
+        apart, stride = _apart(axis), _stride(axis)
+        phases = [-(-(columns - x) // apart) for x in range(min(apart, columns))]
+        sizes = [min(self.piece, n - at) for n in phases for at in range(0, n, self.piece)]
+        pieces, groups = len(sizes), -(-of.in_c // 4)
+        width = -(-of.in_w // axis.dilation) if axis.kernel > 1 else of.in_w
+        read = [min((size - 1) * stride + axis.kernel, width) for size in sizes]
         found: dict[str, float] = {
             "pieces": of.steps * pieces,
             "groups": of.steps * pieces * groups,
         }
-        near = 3 * of.in_c + 3 <= _REACH
+        near = 3 * of.in_c * (axis.dilation if axis.kernel > 1 else 1) + 3 <= _REACH
         rows, taken = of.rows * groups, 0
         for columns_read in read:
             plane = of.kernel_h * columns_read
@@ -91,13 +112,17 @@ class DepthwisePlanes(Windowed):
         found |= {"rows": rows * pieces, "taken": rows * taken}
         if of.taps <= _LANES:
             return {**found, "pixels": of.steps * columns * groups}
-        fours = of.steps * groups * min(4, of.in_c) * sum(-(-size // 4) for size in sizes)
         chunks = -(-of.taps // _LANES)
+        fours = [-(-size // 4) for size in sizes if _by_fours(size)]
+        alone = sum(size for size in sizes if not _by_fours(size))
+        each = of.steps * groups * min(4, of.in_c)
         return {
             **found,
-            "wide_groups": of.steps * pieces * groups,
-            "fours": fours,
-            "chunks": fours * chunks,
+            "wide_groups": of.steps * len(fours) * groups,
+            "fours": each * sum(fours),
+            "chunks": each * sum(fours) * chunks,
+            "long_pixels": of.steps * groups * alone,
+            "long_chunks": of.steps * groups * alone * chunks,
         }
 
 
@@ -111,6 +136,10 @@ def _node(layer: Layer) -> Node:
     over, quick, windows = layer.over, layer.narrow, layer.windows
     words = -(-layer.out_c // 4) * (over.taps + 12)
     records = Array("int32_t", Later(words, lambda: _records(quick, layer)), weights=True)
+    apart = _apart(over.axis)
+    fields_of_window = {name: value for name, value in over.fields if name != "in_c"}
+    if over.kernel_w == 1:
+        fields_of_window["dilation_w"] = 1
 
     def by(piece: int) -> Node:
         fields: Fields = (
@@ -118,10 +147,12 @@ def _node(layer: Layer) -> Node:
             ("output_zero", layer.known.zero),
             ("channels", layer.out_c),
             ("piece", piece),
-            *(field for field in over.fields if field[0] not in ("in_c", "dilation_w")),
+            ("apart", apart),
+            *fields_of_window.items(),
             *layer.range,
         )
-        needs = [scratch(over.axis, over.kernel_h, min(n, piece)) for n in range(over.out_w + 1)]
+        many = (min(-(-n // apart), piece) for n in range(over.out_w + 1))
+        needs = [scratch(over.axis, over.kernel_h, n) for n in many]
         work = DepthwisePlanes(windows, piece)
         node = layer.node("lt_depthwise_planes", fields, work, needs[-1])
         if quick.is_broad:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import Features, Variant, Windowed
+from lowtide.lower.counts import Features, Variant, Windowed, Windows, padded_taps
 from lowtide.lower.layer import Family, Fields, Layer
 from lowtide.lower.nodes import Array, Later, Node
 
@@ -18,18 +19,33 @@ _ROWS = 7
 REST = "lt_depthwise_vector_s8_rest"
 """The kernel for numbers of channels that are no multiple of 4."""
 
+ANY = "lt_depthwise_vector_s8_any"
+"""The kernel for any factors."""
+
 
 def _fits(layer: Layer) -> bool:
-    over = layer.over
-    small = max(over.kernel_h, over.kernel_w) <= _ROWS and over.dilation_w == 1
-    able = over.kernel_w == 1 or (small and over.stride_w in (1, 2))
-    return (
-        able
-        and over.in_c >= 4
-        and layer.target.has_helium
-        and layer.is_by_one
-        and layer.is_narrow()
-    )
+    able = layer.over.in_c >= 4 and layer.target.has_helium
+    return able and layer.is_by_one and layer.is_quick()
+
+
+def _alone(of: Windows, inside: Sequence[int]) -> dict[str, float]:
+    """What is done to make windows one by one, of which so many columns are `inside` the image: eight
+    channels at once if all are, else four."""
+    fours, (eights, rest) = -(-of.in_c // 4), divmod(of.in_c, 8)
+    whole = sum(taps == of.axis.kernel for taps in inside)
+    in_fours = whole * -(-rest // 4) + (len(inside) - whole) * fours
+    taps = sum(each * (fours if each < of.axis.kernel else -(-rest // 4)) for each in inside)
+    outside = sum(of.axis.kernel - each for each in inside) * fours
+    return {
+        "ones": of.steps * len(inside),
+        "eights": of.steps * whole * eights,
+        "eight_rows": of.rows * whole * eights,
+        "eight_taps": of.rows * whole * eights * of.axis.kernel,
+        "fours": of.steps * in_fours,
+        "four_rows": of.rows * in_fours,
+        "four_taps": of.rows * taps,
+        "four_padding": of.rows * outside + of.padding * len(inside) * of.axis.kernel * fours,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +57,7 @@ class DepthwiseVector(Windowed):
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
         of, axis, steps, kernel_h = self.of, self.axis, self.of.steps, self.of.kernel_h
-        pairs, groups = -(-columns // 2), -(-of.in_c // 4)
+        groups = -(-of.in_c // 4)
         if axis.kernel == 1:
             return {
                 "tall": steps * columns,
@@ -49,52 +65,58 @@ class DepthwiseVector(Windowed):
                 "tall_taps": of.rows * columns * groups,
                 "tall_padding": (steps * kernel_h - of.rows) * columns * groups,
             }
-        found: dict[str, float] = {"pairs": steps * pairs, "pair_rows": steps * pairs * kernel_h}
-        seen = self._edges(columns) if columns == self.columns or padded else ()
-        if (kernel_h, axis.kernel) == (3, 3):
-            one = sum(missing == 1 for _, missing in seen)
-            found |= {
-                "three_groups": steps * (pairs - len(seen) + one) * groups,
-                "three_rows": of.rows * (pairs - len(seen) + one) * groups,
-                "three_edges": of.rows * one * groups,
-            }
-            whole, edges = 0, len(seen) - one
-            taps = of.rows * sum(taps for taps, missing in seen if missing > 1) * groups
-        else:
-            whole = pairs - len(seen) if axis.kernel in (5, 7) else 0
-            edges = pairs - whole
-            taps = of.rows * sum(taps for taps, _ in seen) * groups
-            taps += of.rows * (edges - len(seen)) * 2 * axis.kernel * groups
-        nulls = steps * kernel_h - of.rows
-        return {
-            **found,
-            "whole_groups": steps * whole * groups,
-            "whole_taps": of.rows * whole * groups * axis.kernel,
-            "edge_groups": steps * edges * groups,
-            "edge_rows": of.rows * edges * groups,
-            "edge_taps": taps,
-            "padded_taps": nulls * (whole + edges) * groups * axis.kernel,
+        seen = self._seen(columns, padded)
+        by_two, rows = sum(two for two, _ in seen), [taps for two, taps in seen if not two]
+        found: dict[str, float] = {
+            "pairs": steps * len(seen),
+            "pair_rows": steps * len(seen) * kernel_h,
+            **_alone(of, [each for taps in rows for each in taps]),
         }
+        kind = "three" if axis.kernel == 3 else "whole"
+        found |= {
+            f"{kind}_groups": steps * by_two * groups,
+            f"{kind}_rows": of.rows * by_two * groups,
+            f"{kind}_taps": of.rows * by_two * groups * axis.kernel,
+            "padded_taps": (steps * kernel_h - of.rows) * by_two * groups * axis.kernel,
+        }
+        return found
 
     def rests(self, columns: int) -> Features:
         """How often the last four channels are made apart from the others."""
         each = columns if self.axis.kernel == 1 else -(-columns // 2)
         return {"rests": self.of.steps * each}
 
-    def _edges(self, columns: int) -> tuple[tuple[int, int], ...]:
-        """Of each pair that has columns of padding: how many taps of the pixels that it makes are none,
-        and how many columns are."""
+    def _seen(self, columns: int, padded: int) -> list[tuple[bool, list[int]]]:
+        """Of each pair of pixels, whether they are made at once; and how many columns are there of each
+        window that is made."""
         axis, width, found = self.axis, self.in_w, []
-        reach = axis.stride + axis.kernel
+        three = (self.of.kernel_h, axis.kernel) == (3, 3)
+        able = axis.dilation == 1 and axis.stride < 3 and self.of.kernel_h <= _ROWS
+        able = able and (three or axis.kernel in (5, 7)) and columns > 1
+        is_cut = columns == self.columns or padded > 0
         for x in range(0, columns, 2):
             at = x if x + 1 < columns or x == 0 else x - 1
             first = at * axis.stride - axis.before
-            missing = max(0, -first) + max(0, first + reach - width)
-            if missing:
-                firsts = (first, first + axis.stride)[x - at :]
-                ends = ((max(0, f), min(width, f + axis.kernel)) for f in firsts)
-                found.append((sum(max(0, end - begin) for begin, end in ends), missing))
-        return tuple(found)
+            missing = max(0, -first) + max(0, first + axis.stride + axis.kernel - width)
+            two = able and (not is_cut or missing < (2 if three else 1))
+            firsts = [n * axis.stride - axis.before for n in range(x, min(columns, x + 2))]
+            taps = [axis.kernel - padded_taps(1, n, width, axis) for n in firsts]
+            found.append((two, taps if is_cut else [axis.kernel] * len(firsts)))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class DepthwiseAny(Windowed):
+    """What it does with any factors: one window after the other."""
+
+    is_linear = False
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        each = [self.of.axis.kernel] * columns
+        for x in range(min(padded, columns)):
+            each[x] -= len(range(x, padded, columns))
+        return _alone(self.of, each)
 
 
 def _node(layer: Layer) -> Node:
@@ -104,11 +126,13 @@ def _node(layer: Layer) -> Node:
         ("records", Array("int32_t", Later(words, lambda: _records(quick)), weights=True)),
         ("output_zero", layer.known.zero),
         ("channels", layer.out_c),
-        *(field for field in over.fields if field[0] not in ("in_c", "dilation_w")),
+        *(field for field in over.fields if field[0] != "in_c"),
         *layer.range,
     )
     work = DepthwiseVector(layer.windows)
     node = layer.node("lt_depthwise_vector", fields, work)
+    if quick.is_broad:
+        return replace(node, kernel=ANY, work=DepthwiseAny(layer.windows))
     if layer.out_c % 4 == 0:
         return node
     return replace(node, kernel=REST, work=Variant(work, node.kernel, work.rests))

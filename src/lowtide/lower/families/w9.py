@@ -15,7 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import Features, Over, Windows, Work, gathered, of_kernel
+from lowtide.lower.counts import (
+    Features,
+    Over,
+    Windows,
+    Work,
+    cut_windows,
+    gathered,
+    of_kernel,
+)
 from lowtide.lower.layer import Fields, Layer
 from lowtide.lower.nodes import Array, Kernel, Node, Params
 
@@ -23,6 +31,8 @@ _MOST_DEPTHWISE, _MOST_DSP, _MOST_OTHERS = 0.2, 1 / 3, 0.1
 """Up to which part of the channels it takes fewer instructions to make them anew than to make all by a
 kernel for any factors, as measured on Cortex-M3, M4 and M55: depthwise of 3 x 3 without products of
 halves, or without a quick kernel for any factors; convolutions with products of halves; all others."""
+_FEWEST = 3
+"""Channels from which on a kernel with Helium makes four at once."""
 _OF_ANY_FACTORS = frozenset(
     {"lt_conv_s8_row", "lt_conv_w4_s8_row", "lt_depthwise_s8_row", "lt_depthwise_mult1_s8_any"}
 )
@@ -74,7 +84,7 @@ def _has_dsp(layer: Layer) -> bool:
 class W9(Over):
     """What lt_w9 does: what the kernel `kernel` does, `of`, in `steps` steps with so many pointers in
     all, and then `channels` channels of some windows, whose sums are scaled as lt_narrow does, or (not
-    `narrow`) by any factors."""
+    `narrow`) by any factors; or four at once."""
 
     of: Work
     kernel: str
@@ -84,6 +94,7 @@ class W9(Over):
     windows: Windows
     is_depthwise: bool
     narrow: bool
+    by_fours: bool = False
 
     is_linear = False
 
@@ -91,6 +102,8 @@ class W9(Over):
         """What is done to make `columns` columns; those of padding count if these are all."""
         found = {"step": self.steps, "pointer": self.pointers, **self.of.features(columns, padded)}
         seen, pixels = self.windows, self.steps * columns
+        if self.by_fours:
+            return {**of_kernel(self.kernel, found), **self._fours(columns, padded)}
         if self.is_depthwise:
             anew: dict[str, float] = {"taps": pixels * seen.taps}
         elif seen.taps == 1:
@@ -101,6 +114,27 @@ class W9(Over):
         return {
             **of_kernel(self.kernel, found),
             **{name: count * self.channels for name, count in anew.items()},
+        }
+
+    def _fours(self, columns: int, padded: int) -> Features:
+        """What is done to make channels four at once."""
+        seen, fours = self.windows, -(-self.channels // 4)
+        found: dict[str, float] = {
+            "fours": self.steps * fours,
+            "four_pixels": self.steps * columns * fours,
+            "four_rows": seen.rows * columns * fours,
+        }
+        if self.is_depthwise:
+            taps = self.steps * columns * seen.taps
+            inside = seen.rows * (columns * seen.axis.kernel - padded)
+            return found | {"four_taps": inside * fours, "four_padding": (taps - inside) * fours}
+        cut, eights = len(cut_windows(seen, columns, padded)), -(-seen.run // 8)
+        whole = seen.rows * (columns - cut)
+        others = seen.rows * cut + seen.padding * columns
+        return found | {
+            "four_eights": whole * eights * fours,
+            "four_cut_rows": others * fours,
+            "four_cut_eights": others * eights * fours,
         }
 
 
@@ -141,10 +175,18 @@ def _around(layer: Layer, anew: NDArray[np.intp], node: Node) -> Node:
                 *(of.work, of.kernel, of.steps, pointers, len(anew), layer.windows),
                 is_depthwise=multiple > 0,
                 narrow=bool(narrow),
+                by_fours=_by_fours(layer, len(anew)),
             ),
         )
 
     return wrapped(node)
+
+
+def _by_fours(layer: Layer, channels: int) -> bool:
+    """Whether channels are made four at once: with Helium, and from FEWEST of lt_w9.c on."""
+    apart = layer.over.dilation_w > 1 and layer.over.kernel_w > 1
+    able = layer.filters > 0 or not apart
+    return layer.target.has_helium and able and channels >= _FEWEST
 
 
 def _swapped(weights: NDArray[np.int16], kernel_h: int) -> NDArray[np.int16]:
