@@ -227,7 +227,7 @@ def plan(model: str, output: Path | None, front: bool, plot: Path | None) -> Non
         from lowtide.report.front_picture import front_picture
         from lowtide.report.plan_picture import plan_picture
 
-        drawn = plan_picture(compiled) if points is None else front_picture(compiled, points)
+        drawn = plan_picture(compiled) if points is None else front_picture(planned)
         picture.write_picture(drawn, plot, replacing())
 
     def text() -> str:
@@ -238,7 +238,7 @@ def plan(model: str, output: Path | None, front: bool, plot: Path | None) -> Non
 
     answer_advised(
         model,
-        lambda: hints(compiled, points or (), known, cores=cores_to_advise()),
+        lambda: hints(planned, points or (), known, cores=cores_to_advise()),
         lambda: document,
         text,
         None if mcu is None else _fit(mcu, compiled),

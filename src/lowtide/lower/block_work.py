@@ -55,9 +55,9 @@ class BlockWork:
     plain: bool = False
     is_linear = False
 
-    @property
-    def passes(self) -> int:
+    def passes(self, *, is_short: bool) -> int:
         """How often a step goes over its weights: as often as its pointwise convolutions do."""
+        del is_short  # these are for all programs
         piece = pieces(self.columns, self.most)
         each = [sum(of.split(piece)) for of in (self.expand, self.project) if of is not None]
         return self.columns // piece * max(each, default=1)
