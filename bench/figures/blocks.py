@@ -10,7 +10,7 @@ from collections.abc import Callable
 from bench.figures.cycles import on_rtl
 from bench.figures.examples import EXAMPLES
 from bench.figures.testing import counted, covered, deviating, met, planted
-from bench.shared.stored import measured, sourced
+from bench.shared.stored import load_figures, measured, sourced
 from bench.shared.tables import Record
 
 _PARTS = {
@@ -406,6 +406,23 @@ def _predicted() -> str:
     return sourced(columns, lines, *groups)
 
 
+def _prediction_errors() -> str:
+    """How far off predictions are of operators that were not fitted, by core."""
+    groups = load_figures("cliffs")
+    columns = ("core", "operators checked:", "error of 95 %, at most:", "largest error:")
+    lines = [
+        (
+            f"`{core}`",
+            f"{r['checked']:,}",
+            f"{r['error_of_95_percent']:.1%}",
+            f"{r['worst_error']:.0%}",
+        )
+        for core, group in groups.items()
+        for r in group.records
+    ]
+    return sourced(columns, lines, *groups.values())
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "beside-tflm-short": _beside_tflm_short,
     "beside-tflm": _beside_tflm,
@@ -427,6 +444,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "arenas": _arenas,
     "layer-by-layer": _layer_by_layer,
     "predicted": _predicted,
+    "prediction-errors": _prediction_errors,
     "real-cycles": on_rtl,
     "tests": counted,
     "misra": deviating,
