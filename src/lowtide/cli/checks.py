@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -64,8 +65,9 @@ def check_no_options(bundle: Path) -> None:
             raise UsageError(f"the bundle in {bundle} already sets {flag}", f"leave out {flag}")
 
 
-def made_as(model: str, bundle: Path) -> tuple[Compiled, str | None]:
-    """What the command makes of `model` today that made the bundle in that folder, and which package."""
+def made_as(model: str, bundle: Path) -> tuple[Compiled, str | None, list[str]]:
+    """What the command makes of `model` today that made the bundle in that folder, which package, and
+    the command's words, with that folder."""
     from lowtide.commands.bundles import PLAN, command_of, readme_of
 
     check_no_options(bundle)
@@ -77,9 +79,10 @@ def made_as(model: str, bundle: Path) -> tuple[Compiled, str | None]:
                 f"the bundle in {bundle} was made with a plan", "add that plan: --plan FILE"
             )
         words[words.index(PLAN)] = str(plan)
-    with compile_command.make_context("compile", words) as made:
+    words[words.index("-o") + 1] = str(bundle)
+    with compile_command.make_context("compile", [*words]) as made:
         compiled = compile_with(model, found_mcu())[0]
-        return compiled, made.params["package"]
+        return compiled, made.params["package"], words
 
 
 @model_command()
@@ -242,11 +245,12 @@ def check(
     board = found_board()
     limits = verdicts.Limits(max_total_ram, max_flash, max_instructions)
     stored = None if baseline is None else (baseline, tolerance)
+    words: list[str] = []
     try:
         if bundle is None:
             compiled = compile_once(model, board)
         else:
-            compiled, package = made_as(model, bundle)
+            compiled, package, words = made_as(model, bundle)
         with progress("measuring" if board else "predicting"):
             result = verdicts.check(compiled, board, limits, stored, cached=given("cached"))
         if bundle is not None:
@@ -267,9 +271,9 @@ def check(
     print(document) if given("as_json") else show(report.verdict_text(result))
     if not result.passed:
         otherwise = (
-            f"make it again: `{compiled.origin.command()}`"
-            if bundle is not None and not any(f.over > 0 for f in result.findings)
-            else "see what less RAM costs with `lowtide plan --front`, or make a new baseline with -o"
+            "see what less RAM costs with `lowtide plan --front`, or make a new baseline with -o"
         )
+        if bundle is not None and not any(f.over > 0 for f in result.findings):
+            otherwise = f"make it again: `{shlex.join(['lowtide', 'compile', *words])}`"
         remedy = remedy_of_check(result, otherwise)
         raise verdicts.ExceedsError(f"{model}: {report.failures(result)}", remedy)
