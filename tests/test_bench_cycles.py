@@ -22,6 +22,7 @@ from lowtide.commands.options import Options
 from lowtide.errors import MissingToolError, UsageError
 from lowtide.machines.executed import Span
 from lowtide.machines.finding import find_compiler
+from lowtide.machines.profiled import PLUGIN_SOURCES
 from lowtide.machines.toolchain import WARNINGS
 from lowtide.oracle.samples import sample_inputs
 from lowtide.zoo.loading import load
@@ -129,6 +130,7 @@ def test_the_plugin_compiles_without_warnings() -> None:
         [
             *find_compiler("host"),
             *("-std=c99", "-D_POSIX_C_SOURCE=200809L", "-fsyntax-only", *WARNINGS, "-Werror"),
+            f"-I{PLUGIN_SOURCES}",
             ROOT / "bench" / "cycles" / "caches.c",
         ],
         capture_output=True,

@@ -36,7 +36,7 @@ fi
 
 # The Pico SDK, on this computer, where its output is compared, and for both of its chips.
 if [ ! -f "${PICO_SDK_PATH:-}/pico_sdk_init.cmake" ]; then
-    skipped "Pico SDK: PICO_SDK_PATH does not name one"
+    skipped "Pico SDK: PICO_SDK_PATH names none"
 else
     for platform in host rp2040 rp2350-arm-s; do
         rm -rf "pico-$platform"
@@ -106,4 +106,3 @@ fi
 for tool in west:Zephyr idf.py:ESP-IDF pio:PlatformIO arduino-cli:Arduino packchk:CMSIS-Pack; do
     have "${tool%%:*}" || skipped "${tool#*:}: there is no ${tool%%:*}"
 done
-[ -n "${PICO_SDK_PATH:-}" ] || skipped "Pico SDK: PICO_SDK_PATH is not set"

@@ -11,7 +11,6 @@ them.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import subprocess
@@ -22,16 +21,20 @@ from pathlib import Path
 from selenium.webdriver.common.by import By
 
 from bench.shared.command import bench_parser, machine
+from bench.shared.driver import Table, answered
 from bench.shared.outside import shared_model
 from bench.shared.page import PAGE, choose, chromium, served_site, wrong
-from bench.shared.stored import store_rows
-from bench.shared.tables import Row, print_report, verdict
+from bench.shared.tables import Row, verdict
 from bench.shared.work import note
 from lowtide.zoo import build
 from tools import pyodide
 
-_WIDTH = 140
-_COLUMNS = (("on", 34), ("asked", 26), ("measured", 44), ("peer", 22))
+_TABLE = Table(
+    140,
+    (("on", 34), ("asked", 26), ("measured", 44), ("peer", 22)),
+    "lowtide in a browser, measured now",
+    figures_right=False,
+)
 _NETWORKS = ("zoo:resnet8", "te_vww")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _HERE = """
@@ -133,21 +136,12 @@ def main() -> int:
     given = bench_parser("bench/run browser", "What lowtide takes in a browser.").parse_args()
     with tempfile.TemporaryDirectory() as folder:
         rows = measure(Path(folder))
-    if given.store:
-        store_rows(
-            "browser",
-            {"report": rows},
-            f"seconds of the processor, Pyodide {pyodide.VERSION} in {_browser_name()}, {machine()}",
-        )
-    if given.json:
-        document = {
-            "schema": "lowtide.bench.browser/1",
-            "rows": [dataclasses.asdict(row) for row in rows],
-        }
-        print(json.dumps(document, indent=2))
-    else:
-        print_report(f"lowtide in a browser, measured now ({machine()})", _WIDTH, _COLUMNS, rows)
-    return 1 if any(row.status == "MISSED" for row in rows) else 0
+    return answered("browser", given, {"report": rows}, _TABLE, _tools)
+
+
+def _tools() -> str:
+    browser = f"Pyodide {pyodide.VERSION} in {_browser_name()}"
+    return f"seconds of the processor, {browser}, {machine()}"
 
 
 def _browser_name() -> str:

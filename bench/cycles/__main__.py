@@ -12,8 +12,6 @@ some ten minutes, `min-kws-0` and the like half an hour or more each.
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,14 +20,17 @@ from tempfile import TemporaryDirectory
 from bench.cycles.measured import measure_all, row_of
 from bench.cycles.rtl import build_rtl, find_rtl, rtl_tools
 from bench.cycles.variants import CACHED, GROUPS, MIN, QUICK
-from bench.shared.command import bench_parser, machine
-from bench.shared.stored import store_rows
-from bench.shared.tables import Row, print_report
+from bench.shared.command import bench_parser
+from bench.shared.driver import Table, answered
+from bench.shared.tables import Row
 from bench.shared.work import note
 from lowtide.errors import LowtideError
 
-_WIDTH = 190
-_COLUMNS = (("on", 36), ("asked", 41), ("measured", 90), ("two inputs", 10))
+_TABLE = Table(
+    190,
+    (("on", 36), ("asked", 41), ("measured", 90), ("two inputs", 10)),
+    "Cycles on the RTL of VexRiscv, measured now on this machine",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,11 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except LowtideError as error:
         print(f"bench/run cycles: {error}", file=sys.stderr)
         return error.exit_code
-    every = [row for of_group in rows.values() for row in of_group]
-    if given.store:
-        store_rows("cycles", rows, rtl_tools())
-    _print(every, as_json=given.json)
-    return 1 if any(row.status == "MISSED" for row in every) else 0
+    return answered("cycles", given, rows, _TABLE, rtl_tools)
 
 
 def _measured(groups: Sequence[str], folder: Path | None) -> dict[str, list[Row]]:
@@ -70,18 +67,6 @@ def _measured(groups: Sequence[str], folder: Path | None) -> dict[str, list[Row]
         }
         found = measure_all(wanted, simulations)
     return {name: [row_of(found[case]) for case in of_group] for name, of_group in cases.items()}
-
-
-def _print(rows: Sequence[Row], *, as_json: bool) -> None:
-    if as_json:
-        document = {
-            "schema": "lowtide.bench.cycles/1",
-            "rows": [dataclasses.asdict(row) for row in rows],
-        }
-        print(json.dumps(document, indent=2))
-    else:
-        title = f"Cycles on the RTL of VexRiscv, measured now on this machine ({machine()})"
-        print_report(title, _WIDTH, _COLUMNS, rows, figures_right=True)
 
 
 if __name__ == "__main__":

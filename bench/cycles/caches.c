@@ -17,47 +17,13 @@
  * It writes a line for every call, as bench/cycles/simulated.cpp does of the RTL:
  *     call FETCH_REFILLS DATA_REFILLS FETCHED FETCH_MISSES READ READ_MISSES
  * Refills are lines of the core's own caches; FETCHED and READ count words of flash.
- *
- * QEMU's header for plugins is not installed everywhere, so what is used of it is declared here.
  */
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "qemu_plugin.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef QEMU_PLUGIN_VERSION
-#define QEMU_PLUGIN_VERSION 1
-#endif
-
-#define EXPORT __attribute__((visibility("default")))
 #define WORD_BYTES 4u
-
-typedef uint64_t plugin_id;
-struct qemu_plugin_tb;
-struct qemu_plugin_insn;
-enum { NO_REGISTERS = 0, ANY_ACCESS = 3 };
-
-typedef void (*translated_call)(plugin_id, struct qemu_plugin_tb *);
-typedef void (*executed_call)(unsigned, void *);
-typedef void (*memory_call)(unsigned, uint32_t, uint64_t, void *);
-
-void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id, translated_call);
-void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *, memory_call, int, int, void *);
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *, executed_call, int, void *);
-bool qemu_plugin_mem_is_store(uint32_t);
-size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
-struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t);
-uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);
-
-EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
-EXPORT int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv);
-
-struct range {
-    uint64_t from, to;
-};
 
 /* `lines` of each set, the one used last first; 0 is none, others are one higher. Without `sets`, there
  * is no such cache. */
@@ -72,11 +38,6 @@ static struct range caller, flash;
 static uint64_t call_at, refills[SIDES], words[SIDES], misses[SIDES];
 static bool in_call;
 static const char *out_path;
-
-static bool inside(const struct range *range, uint64_t address)
-{
-    return address >= range->from && address < range->to;
-}
 
 static bool is_missing(struct cache *cache, uint64_t address)
 {
@@ -186,11 +147,6 @@ static void on_translation(plugin_id id, struct qemu_plugin_tb *tb)
         qemu_plugin_register_vcpu_insn_exec_cb(instruction, on_fetch, NO_REGISTERS, address);
         qemu_plugin_register_vcpu_mem_cb(instruction, on_access, NO_REGISTERS, ANY_ACCESS, NULL);
     }
-}
-
-static bool read_range(const char *text, struct range *range)
-{
-    return sscanf(text, "%" SCNx64 "-%" SCNx64, &range->from, &range->to) == 2;
 }
 
 static bool read_cache(const char *text, struct cache *cache)

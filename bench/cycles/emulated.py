@@ -20,6 +20,7 @@ from lowtide.machines.flash import Cache, Flash
 from lowtide.machines.glue import Interface, join_samples, read_interface
 from lowtide.machines.parts import Board
 from lowtide.machines.profiled import (
+    PLUGIN_SOURCES,
     Program,
     Unprofiled,
     plugin_for,
@@ -122,8 +123,9 @@ def behind_caches(linked: Linked, sample: Sequence[bytes]) -> tuple[int, int]:
     compiler = find_compiler("host")
     version = f"-DQEMU_PLUGIN_VERSION={plugin_version(find_emulator(board))}"
     flags = ("-std=c99", "-D_POSIX_C_SOURCE=200809L", "-O2", "-fPIC", "-shared", version)
+    headers = f"-I{PLUGIN_SOURCES}"
     plugin = folder / "caches.so"
-    subprocess.run([*compiler, *flags, _SOURCE, "-o", plugin], check=True)
+    subprocess.run([*compiler, *flags, headers, _SOURCE, "-o", plugin], check=True)
     call, caller = (linked.program.function(name) for name in ("call_invoke", "measure"))
     flash = (board.flash.origin, board.flash.origin + board.flash.length)
     arguments = [

@@ -14,8 +14,6 @@ under sanitizers, and on emulated boards. Instructions are repeatable; they are 
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -42,13 +40,11 @@ from bench.deploy.size_and_speed import (
     ram_rows,
 )
 from bench.shared.command import bench_parser, machine
-from bench.shared.outside import NeedsError
-from bench.shared.programs import failed_row
-from bench.shared.stored import board_tools, store_rows
-from bench.shared.tables import Row, print_report
+from bench.shared.driver import Table, answered, rows_of
+from bench.shared.stored import board_tools
+from bench.shared.tables import Row
 
-_WIDTH = 150
-_COLUMNS = (("on", 40), ("asked", 26), ("measured", 38), ("peer, measured alike", 24))
+_TABLE = Table(150, (("on", 40), ("asked", 26), ("measured", 38), ("peer, measured alike", 24)))
 
 # Groups of rows that are made of the outcomes of jobs, and groups that measure by themselves.
 _OF_JOBS: dict[str, tuple[Callable[[], list[LayerJob]], Callable[[LayerOutcomes], list[Row]]]] = {
@@ -73,10 +69,9 @@ def _measure(groups: Sequence[str]) -> dict[str, list[Row]]:
 
 
 def _rows_of(group: str, outcomes: LayerOutcomes) -> list[Row]:
-    try:
-        return _OF_JOBS[group][1](outcomes) if group in _OF_JOBS else _ALONE[group]()
-    except NeedsError as error:
-        return [failed_row(group, error)]
+    if group in _ALONE:
+        return rows_of(group, _ALONE[group])
+    return rows_of(group, lambda: _OF_JOBS[group][1](outcomes))
 
 
 def main() -> int:
@@ -88,20 +83,14 @@ def main() -> int:
     given = parser.parse_args()
     begin = time.perf_counter()
     found = _measure([group for group in known if group in given.only])
-    rows = [row for of_group in found.values() for row in of_group]
-    if given.store:
-        store_rows("deploy", found, f"emulated boards, {board_tools()}")
-    if given.json:
-        document = {
-            "schema": "lowtide.bench.deploy/1",
-            "rows": [dataclasses.asdict(row) for row in rows],
-        }
-        print(json.dumps(document, indent=2))
-    else:
-        where = f"{machine()}; {time.perf_counter() - begin:.0f} s"
-        title = f"lowtide, measured now on this machine ({where})"
-        print_report(title, _WIDTH, _COLUMNS, rows, figures_right=True)
-    return 1 if any(row.status == "MISSED" for row in rows) else 0
+    return answered(
+        "deploy",
+        given,
+        found,
+        _TABLE,
+        lambda: f"emulated boards, {board_tools()}",
+        where=lambda: f"{machine()}; {time.perf_counter() - begin:.0f} s",
+    )
 
 
 if __name__ == "__main__":

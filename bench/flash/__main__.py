@@ -9,17 +9,14 @@ Exit code 1 if a row is missed. Takes some minutes.
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import sys
 
 from bench.flash.measured import flash_rows
-from bench.shared.command import bench_parser, machine
-from bench.shared.stored import board_tools, store_rows
-from bench.shared.tables import print_report
+from bench.shared.command import bench_parser
+from bench.shared.driver import Table, answered
+from bench.shared.stored import board_tools
 
-_WIDTH = 180
-_COLUMNS = (("on", 62), ("asked", 34), ("measured", 70))
+_TABLE = Table(180, (("on", 62), ("asked", 34), ("measured", 70)))
 
 
 def main() -> int:
@@ -29,19 +26,8 @@ def main() -> int:
         "What was asked of parts with slow flash, and what is measured.",
         ["parts"],
     ).parse_args()
-    rows = flash_rows()
-    if given.store:
-        store_rows("flash", {"parts": rows}, f"emulated cores, {board_tools()}")
-    if given.json:
-        document = {
-            "schema": "lowtide.bench.flash/1",
-            "rows": [dataclasses.asdict(row) for row in rows],
-        }
-        print(json.dumps(document, indent=2))
-    else:
-        title = f"lowtide, measured now on this machine ({machine()})"
-        print_report(title, _WIDTH, _COLUMNS, rows, figures_right=True)
-    return 1 if any(row.status == "MISSED" for row in rows) else 0
+    found = {"parts": flash_rows()}
+    return answered("flash", given, found, _TABLE, lambda: f"emulated cores, {board_tools()}")
 
 
 if __name__ == "__main__":

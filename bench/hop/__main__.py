@@ -9,17 +9,14 @@ Exit code 1 if a row is missed. Takes a minute.
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import sys
 
 from bench.hop.measured import hop_rows
-from bench.shared.command import bench_parser, machine
-from bench.shared.stored import board_tools, store_rows
-from bench.shared.tables import print_report
+from bench.shared.command import bench_parser
+from bench.shared.driver import Table, answered
+from bench.shared.stored import board_tools
 
-_WIDTH = 170
-_COLUMNS = (("on", 52), ("asked", 48), ("measured", 60))
+_TABLE = Table(170, (("on", 52), ("asked", 48), ("measured", 60)))
 
 
 def main() -> int:
@@ -27,19 +24,8 @@ def main() -> int:
     given = bench_parser(
         "bench/run hop", "What was asked of windows that slide, and what is measured.", ["hops"]
     ).parse_args()
-    rows = hop_rows()
-    if given.store:
-        store_rows("hop", {"hops": rows}, f"an emulated Cortex-M4, {board_tools()}")
-    if given.json:
-        document = {
-            "schema": "lowtide.bench.hop/1",
-            "rows": [dataclasses.asdict(row) for row in rows],
-        }
-        print(json.dumps(document, indent=2))
-    else:
-        title = f"lowtide, measured now on this machine ({machine()})"
-        print_report(title, _WIDTH, _COLUMNS, rows, figures_right=True)
-    return 1 if any(row.status == "MISSED" for row in rows) else 0
+    found = {"hops": hop_rows()}
+    return answered("hop", given, found, _TABLE, lambda: f"an emulated Cortex-M4, {board_tools()}")
 
 
 if __name__ == "__main__":

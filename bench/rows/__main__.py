@@ -14,11 +14,11 @@ are not cycles. KB = 1000 B.
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from rich.console import Console
 
@@ -40,11 +40,9 @@ from bench.rows.planning_time import planning_rows, random_rows
 from bench.rows.published import published_rows
 from bench.rows.row_programs import RowJob, RowOutcomes, do_all
 from bench.shared.command import bench_parser, machine
-from bench.shared.outside import NeedsError
-from bench.shared.programs import failed_row
+from bench.shared.driver import exit_code, flat, print_document, rows_of
 from bench.shared.stored import board_tools, store_rows
 from bench.shared.tables import Row, counted, plain_console, print_details, print_missed, print_rows
-from lowtide.errors import LowtideError
 
 _WIDTH = 178
 _COLUMNS = (("", 49), ("asked", 37), ("measured", 44), ("peer", 28))
@@ -85,14 +83,7 @@ _GROUPS = {
 def _measure(groups: Sequence[str]) -> dict[str, list[Row]]:
     jobs = [job for group in groups for job in _GROUPS[group].jobs()]
     outcomes = do_all(jobs) if jobs else {}
-    return {group: _rows_of(group, outcomes) for group in groups}
-
-
-def _rows_of(group: str, outcomes: RowOutcomes) -> list[Row]:
-    try:
-        return _GROUPS[group].rows(outcomes)
-    except (NeedsError, LowtideError) as error:
-        return [failed_row(group, error)]
+    return {group: rows_of(group, partial(_GROUPS[group].rows, outcomes)) for group in groups}
 
 
 def _print(found: dict[str, list[Row]], seconds: float) -> None:
@@ -106,7 +97,7 @@ def _print(found: dict[str, list[Row]], seconds: float) -> None:
         console.print(f"\n{_GROUPS[group].title}\n")
         print_rows(console, _COLUMNS, map(_without_absent_rival, shown))
         print_details(console, shown, figures_right=True)
-    _print_counts(console, [row for rows in found.values() for row in rows])
+    _print_counts(console, flat(found))
 
 
 def _without_absent_rival(row: Row) -> Row:
@@ -143,14 +134,14 @@ def main() -> int:
     given = parser.parse_args()
     begin = time.perf_counter()
     found = _measure([group for group in _GROUPS if group in given.only])
-    rows = [{"group": g, **dataclasses.asdict(row)} for g, rows in found.items() for row in rows]
     if given.store:
         store_rows("rows", found, f"emulated boards, {board_tools()}")
     if given.json:
-        print(json.dumps({"schema": "lowtide.bench.rows/1", "rows": rows}, indent=2))
+        by_group = ((group, row) for group, rows in found.items() for row in rows)
+        print_document("rows", ({"group": g, **dataclasses.asdict(row)} for g, row in by_group))
     else:
         _print(found, time.perf_counter() - begin)
-    return 1 if any(row["status"] == "MISSED" for row in rows) else 0
+    return exit_code(flat(found))
 
 
 if __name__ == "__main__":

@@ -17,12 +17,12 @@ are absent.
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from bench.shared.command import bench_parser, machine
+from bench.shared.driver import exit_code, flat, print_document
 from bench.shared.stored import board_tools, store_rows
 from bench.shared.tables import Row, counted, plain_console, print_missed, print_rows
 from bench.speed.asked_figures import GROUPS
@@ -60,15 +60,15 @@ def main() -> int:
     """Measure every row and print the tables; the exit code."""
     given = _given()
     found = measure([group for group in GROUPS if group in given.only], given.network)
-    rows = [row for of_group in found.values() for row in of_group]
+    rows = flat(found)
     if given.store:
         store_rows("speed", found, f"emulated boards, {board_tools()}")
     if given.json:
-        document = [{"group": g, **dataclasses.asdict(row)} for g in found for row in found[g]]
-        print(json.dumps({"schema": "lowtide.bench.speed/1", "rows": document}, indent=2))
+        rows_by_group = ((g, row) for g in found for row in found[g])
+        print_document("speed", ({"group": g, **asdict(row)} for g, row in rows_by_group))
     else:
         _print(found, rows)
-    return 1 if any(row.status == "MISSED" for row in rows) else 0
+    return exit_code(rows)
 
 
 def _print(found: dict[str, list[Row]], rows: Sequence[Row]) -> None:

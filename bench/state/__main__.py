@@ -11,18 +11,16 @@ folders ../shared/models and ../shared/world that compiles; those with state as 
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from bench.shared.command import bench_parser, machine
-from bench.shared.stored import board_tools, store_rows
-from bench.shared.tables import Row, print_report
+from bench.shared.command import bench_parser
+from bench.shared.driver import Table, answered
+from bench.shared.stored import board_tools
+from bench.shared.tables import Row
 from bench.state.measured import exact_rows, ram_rows
 
-_WIDTH = 150
-_COLUMNS = (("on", 44), ("asked", 26), ("measured", 44), ("peer", 22))
+_TABLE = Table(150, (("on", 44), ("asked", 26), ("measured", 44), ("peer", 22)))
 _GROUPS: dict[str, Callable[[], list[Row]]] = {"ram": ram_rows, "exact": exact_rows}
 
 
@@ -33,22 +31,8 @@ def main() -> int:
         "What was asked of networks with state, and what is measured.",
         [*_GROUPS],
     ).parse_args()
-    found: dict[str, Sequence[Row]] = {
-        name: _GROUPS[name]() for name in _GROUPS if name in given.only
-    }
-    rows = [row for of_group in found.values() for row in of_group]
-    if given.store:
-        store_rows("state", {"ram": found["ram"]}, f"emulated boards, {board_tools()}")
-    if given.json:
-        document = {
-            "schema": "lowtide.bench.state/1",
-            "rows": [dataclasses.asdict(row) for row in rows],
-        }
-        print(json.dumps(document, indent=2))
-    else:
-        title = f"lowtide, measured now on this machine ({machine()})"
-        print_report(title, _WIDTH, _COLUMNS, rows, figures_right=True)
-    return 1 if any(row.status == "MISSED" for row in rows) else 0
+    found = {name: _GROUPS[name]() for name in _GROUPS if name in given.only}
+    return answered("state", given, found, _TABLE, lambda: f"emulated boards, {board_tools()}")
 
 
 if __name__ == "__main__":

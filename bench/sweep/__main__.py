@@ -14,35 +14,22 @@ two idle cores, and the load is shown.
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 
 from bench.shared.command import bench_parser, machine
-from bench.shared.outside import NeedsError
-from bench.shared.programs import failed_row
-from bench.shared.stored import store_rows
-from bench.shared.tables import Row, print_report
+from bench.shared.driver import Table, answered, rows_of
+from bench.shared.tables import Row
 from bench.sweep.estimates import accuracy
 from bench.sweep.orders import orders
 from bench.sweep.start import start
 from bench.sweep.sweeps import cores, engines, killed, memory
-from lowtide.errors import LowtideError
 
-_WIDTH = 150
-_COLUMNS = (("on", 34), ("asked", 30), ("measured", 42), ("peer", 26))
-_PREVENTS = (
-    NeedsError,
-    LowtideError,
-    RuntimeError,
-    ValueError,
-    OSError,
-    subprocess.SubprocessError,
+_TABLE = Table(
+    150, (("on", 34), ("asked", 30), ("measured", 42), ("peer", 26)), figures_right=False
 )
-
 # Groups by name: what to name a group if it cannot be measured, and its function.
 _GROUPS: dict[str, tuple[str, Callable[[argparse.Namespace], list[Row]]]] = {
     "orders": ("peak by order", lambda given: orders(given.candidates, given.limit)),
@@ -98,28 +85,16 @@ def _given() -> argparse.Namespace:
 def main() -> int:
     """Measure every row and print the table; the exit code."""
     given = _given()
-    found: dict[str, list[Row]] = {}
-    for name, (what, group) in _GROUPS.items():
-        if name in given.only:
-            try:
-                found[name] = group(given)
-            except _PREVENTS as error:
-                found[name] = [failed_row(what, error)]
-    rows = [row for of_group in found.values() for row in of_group]
-    if given.store:
-        store_rows("sweep", found, f"{machine()}, load {os.getloadavg()[1]:.1f}")
-    if given.json:
-        document = {
-            "schema": "lowtide.bench.sweep/1",
-            "rows": [dataclasses.asdict(row) for row in rows],
-        }
-        print(json.dumps(document, indent=2))
-    else:
-        title = (
-            f"lowtide, measured now on this machine ({machine()}, load {os.getloadavg()[1]:.1f})"
-        )
-        print_report(title, _WIDTH, _COLUMNS, rows)
-    return 1 if any(row.status == "MISSED" for row in rows) else 0
+    found = {
+        name: rows_of(what, partial(group, given))
+        for name, (what, group) in _GROUPS.items()
+        if name in given.only
+    }
+    return answered("sweep", given, found, _TABLE, _where, where=_where)
+
+
+def _where() -> str:
+    return f"{machine()}, load {os.getloadavg()[1]:.1f}"
 
 
 if __name__ == "__main__":

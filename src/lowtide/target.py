@@ -76,6 +76,11 @@ class Target:
         return self.variants == (PORTABLE,) and not self.shared
 
     @property
+    def is_short(self) -> bool:
+        """Whether most instructions reach eight registers only (LT_SHORT of lt_fixed.h)."""
+        return self.priced_as == "cortex-m0"
+
+    @property
     def is_particular(self) -> bool:
         """Whether kernels may be used that not every core has in a quick form."""
         return self.has_dsp or self.has_helium or self.is_portable

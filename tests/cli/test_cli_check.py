@@ -68,7 +68,9 @@ def test_a_network_that_is_refused_is_an_error_of_its_own(tmp_path: Path) -> Non
         counts = {key: suite.get(key) for key in ("tests", "failures", "errors")}
         assert counts == {"tests": "1", "failures": "0", "errors": "1"}
         (error,) = suite.iter("error")
-        assert said in error.get("message", "")
+        message = error.get("message", "")
+        assert said in message and "(remedy: " in message
+        assert message.isprintable() and "\ufffd" not in message
     junit.unlink()
     assert call("check", MODEL, "--board", "none", "--junit", junit).code == 2
     assert not junit.exists()

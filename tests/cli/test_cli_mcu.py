@@ -10,10 +10,14 @@ import pytest
 from command import call, fine, refused
 
 import lowtide
+from lowtide.advice.hints import hints
 from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.commands.options import Options
+from lowtide.commands.planned import planned_model
 from lowtide.commands.verdict import predicted
 from lowtide.machines.mcus import find_mcu
+from lowtide.report.advised import hint_gain
+from lowtide.zoo.loading import load
 from networks import loaded
 
 ROOMY, SCARCE, TINY = "STM32L432KC", "STM32F072RB", "STM32G031K8"
@@ -112,6 +116,27 @@ def test_a_plan_tells_what_it_reads_of_slow_flash(tmp_path: Path) -> None:
     again = json.loads(fine(call("plan", SLOW[0], "--plan", file, "--json", "--no-advice")))
     assert [stage.get("rows_in_a_go", 1) for stage in again["stages"]] == goes
     assert "flash" not in again  # of which no part is named
+
+
+def test_a_front_for_slow_flash_is_pointed_to_by_what_its_plans_cost() -> None:
+    """The advice counts the waiting, as the plans' choice does."""
+    mcu = find_mcu("RP2350")
+    planned = planned_model(load("zoo:figure1"), Options(target=mcu.target), front=True)
+    assert planned.points is not None and planned.wait_cycles > 0
+    (hint,) = (hint for hint in hints(planned, planned.points) if hint.kind == "strips")
+    best = min(planned.points, key=lambda p: (p.arena_bytes, p.cost))
+    assert hint.ram_saved == planned.compiled.ram_bytes - best.ram_bytes > 0
+    own = planned.compiled.instructions_predicted + planned.wait_cycles
+    assert hint.faster == 1 - best.cost / own != 1 - best.instructions / (own - planned.wait_cycles)
+    assert "more instructions with waiting for flash (predicted) at up to" in hint_gain(hint)
+    told = fine(call("plan", "zoo:figure1", "--mcu", "RP2350", "--front"))
+    assert hint_gain(hint) in told and "--max-overhead 1.25" in told
+
+
+def test_limits_for_slow_flash_are_told_with_the_waiting() -> None:
+    limits = ("--max-ram", "3500", "--cost", "instructions", "--max-overhead", "1.1")
+    result = call("plan", *SLOW, *limits)
+    refused(result, 1, "1.1 times its predicted instructions with waiting for flash; the smallest")
 
 
 def test_a_bundle_for_slow_flash_names_the_part(tmp_path: Path) -> None:

@@ -83,14 +83,29 @@ def test_a_bundle_that_is_another(model: Path, tmp_path: Path) -> None:
     assert result.code == 1
     said = f"{folder} is out of date: net.c differ; lowtide.c missing"
     assert f"lowtide: {model}: {said}" in result.err
-    assert (
-        "remedy: make it again: `lowtide compile 'my net.tflite' --name net -o net`" in result.err
-    )
+    again = shlex.join(["lowtide", "compile", str(model), "--name", "net", "-o", str(folder)])
+    assert f"remedy: make it again: `{again}`" in result.err
     (case,) = ElementTree.parse(junit).getroot().iter("testcase")
     assert (case.get("name"), case[0].get("message")) == ("bundle", said)
     document = json.loads(call(*words, "--json").out)
     assert document["passed"] is False
     assert document["bundle"]["changed"] == ["net.c"]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_is_made_again_as_the_remedy_says(
+    model: Path, package: str, tmp_path: Path
+) -> None:
+    """With its --export, in its folder."""
+    folder = tmp_path / "net"
+    fine(call("compile", model, "--name", "net", "--export", package, "-o", folder))
+    source = next(folder.rglob("net.c"))
+    source.write_bytes(source.read_bytes() + b"\n")
+    result = call("check", model, "--bundle", folder)
+    assert result.code == 1
+    _, program, *words = shlex.split(result.err.partition("make it again: `")[2].partition("`")[0])
+    fine(call(program, *words))
+    fine(call("check", model, "--bundle", folder))
 
 
 def test_a_bundle_of_another_model_or_version(model: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from command import call
 
-from lowtide.cli import deploy
+from lowtide.cli import checks
 from lowtide.cli.compile_options import compile_once
 from lowtide.machines.mcus import find_mcu
 
@@ -128,7 +128,7 @@ def test_verify_compiles_for_a_microcontroller(monkeypatch: pytest.MonkeyPatch) 
         asked.append(on.target)
         return compile_once(model, on)
 
-    monkeypatch.setattr(deploy, "compile_once", compiled)
+    monkeypatch.setattr(checks, "compile_once", compiled)
     done = call("verify", "zoo:figure1", "--mcu", "stm32f405rg")
     assert done.code == 0, done.err
     assert asked == [find_mcu("STM32F405RG").target]

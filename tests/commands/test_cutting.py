@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from lowtide import lower
@@ -18,6 +19,8 @@ from lowtide.tflite.pack import pack
 from lowtide.tflite.read import parse
 from lowtide.tflite.table import File
 from lowtide.tflite.unpack import unpack
+from lowtide.zoo.spec import NetSpec, OpSpec, TensorSpec
+from lowtide.zoo.writer import write
 from networks import contents, loaded
 
 
@@ -139,19 +142,84 @@ def test_an_unknown_operator_at_the_end() -> None:
     ("missing", "proposal"),
     [
         ("SOFTMAX", "everything up to tensor {last} is supported: `--until {last}`"),
-        ("CONV_2D", None),
+        ("CONV_2D", "everything from tensor 3 up to tensor 6 is supported: `--from 3 --until 6`"),
     ],
 )
-def test_proposals(missing: str, proposal: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proposals(missing: str, proposal: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = loaded("ds-cnn-kws")
     monkeypatch.delitem(lower._EVERY, missing)
     with pytest.raises(ModelError) as caught:
         compile_model(model, Options(simplify=False))
-    if proposal is None:  # what is left between the operators is not worth a program
-        assert caught.value.remedy == "see `lowtide ops` for what is supported"
-        return
     last = next(op for op in model.graph.ops if op.type == missing).inputs[0]
     assert caught.value.remedy.startswith(proposal.format(last=last))
+
+
+_FC, _SCALE = "FULLY_CONNECTED", np.full(1, 0.05, np.float32)
+
+
+def _with_tail(*tail: str, scale: float = 0.1) -> Model:
+    """Some dense layers, and what is behind them."""
+    weights = np.random.default_rng(1).integers(-127, 128, (4, 4)).astype(np.int8)
+    tensors = [
+        TensorSpec("x", (1, 4), "INT8", _SCALE),
+        TensorSpec("w", (4, 4), "INT8", _SCALE, data=weights),
+        TensorSpec("b", (4,), "INT32", _SCALE * _SCALE, data=np.zeros(4, np.int32)),
+        TensorSpec("y", (1, 4), "INT8", _SCALE),
+    ]
+    ops = [OpSpec(_FC, 4, (0, 1, 2), (3,), "FullyConnectedOptions")]
+    for kind in tail:
+        last = len(tensors) - 1
+        floats = kind in ("DEQUANTIZE", "LOG_SOFTMAX")
+        scales = None if floats else np.full(1, scale, np.float32)
+        tensors.append(TensorSpec(kind, (1, 4), "FLOAT32" if floats else "INT8", scales))
+        options = f"{kind.title().replace('_', '')}Options"
+        inputs = (last, last) if kind in ("ADD", "MUL") else (last,)
+        ops.append(OpSpec(kind, 1, inputs, (last + 1,), options))
+    net = NetSpec("net", tuple(tensors), tuple(ops), (0,), (len(tensors) - 1,))
+    return parse(write(net), path="net.tflite")
+
+
+@pytest.mark.parametrize(
+    ("model", "cause", "until"),
+    [
+        (
+            _with_tail("DEQUANTIZE", "LOG_SOFTMAX"),
+            "operator 2 (LOG_SOFTMAX): its type is FLOAT32, but its kernels are for INT8; of floats, "
+            "its results differ from one C library to another",
+            4,
+        ),
+        (
+            _with_tail("MUL", scale=1e-30),
+            "operator 1 (MUL): its scales differ by a factor of 2.5e",
+            3,
+        ),
+    ],
+    ids=["log-softmax", "scales"],
+)
+def test_the_cut_that_a_refusal_proposes_compiles(model: Model, cause: str, until: int) -> None:
+    with pytest.raises(ModelError) as caught:
+        compile_model(model)
+    assert caught.value.cause.startswith(cause)
+    proposal = f"everything up to tensor {until} is supported: `--until {until}`; or "
+    assert caught.value.remedy.startswith(proposal)
+    assert verify(compile_model(part_of(model, until=[until])), samples=2).bit_exact
+
+
+def test_a_cut_without_a_multiplication() -> None:
+    """No MAC in all of the network: the part of most operators is proposed."""
+    one = np.ones(1, np.float32)
+    small = np.full(1, 1e-30, np.float32)
+    kinds = ("ADD", "MUL", "ADD", "ADD")
+    scales = (one, one, small, small, small)
+    tensors = [TensorSpec(f"t{i}", (1, 4), "INT8", of) for i, of in enumerate(scales)]
+    ops = [
+        OpSpec(kind, 1, (i, i), (i + 1,), f"{kind.title()}Options") for i, kind in enumerate(kinds)
+    ]
+    model = parse(write(NetSpec("net", tuple(tensors), tuple(ops), (0,), (4,))), path="net.tflite")
+    with pytest.raises(ModelError) as caught:
+        compile_model(model)
+    assert caught.value.remedy.startswith("everything from tensor 2 is supported: `--from 2`; or ")
+    assert verify(compile_model(part_of(model, [2])), samples=2).bit_exact
 
 
 def test_names() -> None:

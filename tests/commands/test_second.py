@@ -71,6 +71,52 @@ def test_litert_alone_runs_the_network_and_differs_from_tflm() -> None:
     }
 
 
+def _summing() -> Model:
+    """An int16 SUM, which LiteRT computes wrong, beside an operator that TFLM lacks."""
+    one = np.ones(1, np.float32)
+    tensors = [
+        TensorSpec("x", (1, 3, 4, 5), "INT16", one),
+        TensorSpec("axes", (2,), "INT32", data=np.array([1, 2], np.int32)),
+        TensorSpec("y", (1, 5), "INT16", np.full(1, 9.0, np.float32)),
+        TensorSpec("i", (1,), "INT32", data=np.array([1], np.int32)),
+        TensorSpec("z", (1, 1), "INT16", np.full(1, 9.0, np.float32)),
+    ]
+    ops = (
+        OpSpec("SUM", 1, (0, 1), (2,), "ReducerOptions", {"keep_dims": False}),
+        OpSpec("GATHER", 1, (2, 3), (4,), "GatherOptions", {"axis": 1}),
+    )
+    return parse(write(NetSpec("net", tuple(tensors), ops, (0,), (2, 4))), path="net.tflite")
+
+
+@pytest.mark.parametrize("asked", [True, False], ids=["asked", "absent"])
+def test_what_the_first_engine_is_known_to_compute_wrong(
+    asked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether or not the other engine is there: TFLM's wheels are for Linux alone."""
+    if not asked:
+        monkeypatch.setattr(checking, "second_opinion", lambda *_: None)
+    result = checking.verify(compile_model(_summing()))
+    assert (result.engine, result.bit_exact) == ("litert", False)
+    assert result.mismatch is not None
+    second = result.mismatch.second
+    assert (second is not None and second.sides == "program") == asked
+    cause, remedy = fault_of(result)
+    assert cause.startswith(
+        "the generated C differs from the reference kernels at operator 0 (SUM), where these are "
+        "wrong: LiteRT's SUM of int16 returns what memory holds"
+    )
+    assert remedy.startswith("the C is not at fault there")
+
+
+def test_known_faults_excuse_no_program_that_both_engines_contradict() -> None:
+    result = checking.verify(compile_model(_summing()))
+    mismatch = result.mismatch
+    assert mismatch is not None and mismatch.second is not None
+    for sides in ("first", "neither"):
+        wrong = replace(mismatch, second=replace(mismatch.second, sides=sides))
+        assert "fault of lowtide" in fault_of(replace(result, mismatch=wrong))[1]
+
+
 def test_tflm_runs_it() -> None:
     program = compile_model(_overflowing(gathered=False))
     result = checking.verify(program)

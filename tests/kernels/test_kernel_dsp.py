@@ -1,24 +1,29 @@
-"""Which cores get the kernels in Arm's DSP instructions, and that all others get the plain ones."""
+"""What lt_fixed.h finds out of cores: which get the kernels in Arm's DSP instructions, and which are
+short of registers."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from bench.shared.built import compile_only
 from lowtide.emit.runtime import kernel_files
+from lowtide.machines.board import load_boards
 from lowtide.machines.failures import BuildError
+from lowtide.machines.parts import Core
 
-_ASK = b'#include "lt_fixed.h"\n#ifdef LT_DSP\n#error the DSP variant\n#endif\n'
+_CORES = {board.core.name: board.core for board in load_boards().values()}
 
 
-def _has_dsp(flags: str, folder: Path) -> bool:
+def _defined(macro: str, toolchain: str, flags: Sequence[str], folder: Path) -> bool:
     header = kernel_files()["lt_fixed.h"].encode()
+    ask = f'#include "lt_fixed.h"\n#ifdef {macro}\n#error it is defined\n#endif\n'.encode()
     try:
-        compile_only({"lt_fixed.h": header, "ask.c": _ASK}, "arm-none-eabi", folder, *flags.split())
+        compile_only({"lt_fixed.h": header, "ask.c": ask}, toolchain, folder, *flags)
     except BuildError as error:
-        assert "#error the DSP variant" in error.cause
+        assert "#error it is defined" in error.cause
         return True
     return False
 
@@ -36,7 +41,13 @@ def _has_dsp(flags: str, folder: Path) -> bool:
     ],
 )
 def test_the_instructions_alone_are_not_enough(flags: str, dsp: bool, tmp_path: Path) -> None:
-    assert _has_dsp(flags, tmp_path) == dsp
+    assert _defined("LT_DSP", "arm-none-eabi", flags.split(), tmp_path) == dsp
+
+
+@pytest.mark.parametrize("core", _CORES.values(), ids=[*_CORES])
+def test_a_target_knows_how_short_its_core_is(core: Core, tmp_path: Path) -> None:
+    defined = _defined("LT_SHORT", core.toolchain, core.flags, tmp_path)
+    assert core.target.is_short == defined
 
 
 @pytest.mark.parametrize(

@@ -188,11 +188,12 @@ def test_counts_of_another_program() -> None:
 
 def test_the_plugin_compiles_without_warnings(tmp_path: Path) -> None:
     """As a program of its own: a main, and QEMU's functions, which do nothing."""
-    source = Path(profiling.__file__).with_name("plugin") / "qemu_profile.c"
+    plugin = Path(profiling.__file__).with_name("plugin")
+    sources = {name: (plugin / name).read_bytes() for name in ("qemu_profile.c", "qemu_plugin.h")}
     main = "int main(void) { return 0; }\n"
     flags = [*profiling._FLAGS, "-Werror"]
     (tmp_path / "rest.c").write_text(main)
-    files = {"qemu_profile.c": source.read_bytes(), "rest.c": (main + STAND_INS).encode()}
+    files = {**sources, "rest.c": (main + STAND_INS).encode()}
     _, warnings = build_program(files, tmp_path, flags)
     assert warnings == ""
 

@@ -245,19 +245,44 @@ def test_axe_finds_no_fault(page: webdriver.Chrome, scheme: str) -> None:
     assert len(found["passes"]) > 10
 
 
-@pytest.mark.parametrize("width", [320, 390, 768])
-def test_a_phone_needs_no_scrolling_sideways(page: webdriver.Chrome, width: int) -> None:
-    page.execute_cdp_cmd(
+@pytest.fixture(scope="module")
+def long_names() -> Reported:
+    """Of blocks, whose names are those of two operators, and with large figures."""
+    return report_on(model_of("mobilenet-v1-0.25-96"))
+
+
+@pytest.mark.parametrize("networks", [1, 2])
+@pytest.mark.parametrize("width", [320, 390, 768, 1100, 1400])
+def test_nothing_is_cut_and_no_width_needs_scrolling_sideways(
+    browser: webdriver.Chrome,
+    reported: Reported,
+    long_names: Reported,
+    width: int,
+    networks: int,
+    tmp_path: Path,
+) -> None:
+    browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": True},
+        {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500},
     )
     try:
-        page.refresh()
+        page = _open(browser, tmp_path, *(long_names, reported)[:networks])
+        for details in page.find_elements(By.CSS_SELECTOR, "details:not([open]) > summary"):
+            details.click()
         _drawn(page)
         wide = page.execute_script("return document.documentElement.scrollWidth")
         assert wide <= width
+        cut = page.execute_script(
+            "return [...document.querySelectorAll('.scroll')]"
+            ".filter((frame) => frame.scrollWidth > frame.clientWidth)"
+            ".map((frame) => frame.getAttribute('aria-label'));"
+        )
+        assert cut == []
+        narrow = page.find_elements(By.CSS_SELECTOR, ".narrow td[data-name='MACs']")
+        assert narrow or width > 500
+        assert not narrow or width < 1200 or networks == 2
     finally:
-        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_two_networks_side_by_side(

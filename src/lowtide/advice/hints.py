@@ -16,6 +16,7 @@ from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.commands.known import Known
 from lowtide.commands.options import Options
 from lowtide.commands.passing import passed
+from lowtide.commands.planned import Planned
 from lowtide.commands.savings import Savings
 from lowtide.errors import LowtideError
 from lowtide.estimates.network import Need, Network
@@ -49,9 +50,9 @@ MOST: Final = 3
 WORTH: Final = 0.03
 """A saving of less than this part is not worth a line."""
 
-_MORE_INSTRUCTIONS: Final = 1.5
-"""How many times the program's instructions a plan of the front may take that is pointed to, as
-predicted; its MACs are at most `MORE_WORK` times the network's."""
+_MORE_COST: Final = 1.5
+"""How many times the program's cost a plan of the front may have that is pointed to, as predicted; its
+MACs are at most `MORE_WORK` times the network's."""
 
 _SURE: Final = 1.05
 """What is estimated fits for sure where there is so many times the room."""
@@ -61,7 +62,8 @@ _SURE: Final = 1.05
 class Hint:
     """With `flags` added to the command, or by the command of its kind (compile, simplify), so many
     bytes less of RAM (arena and state) and of weights in flash are needed, of those before; `faster` is
-    the part of the instructions that falls away, as predicted. If not `estimated`, RAM is as planned."""
+    the part of the instructions that falls away, as predicted, or, if it is `slow`, of these and of
+    cycles of waiting for flash. If not `estimated`, RAM is as planned."""
 
     kind: Kind
     flags: tuple[str, ...] = ()
@@ -71,6 +73,7 @@ class Hint:
     flash_before: int = 0
     faster: float = 0.0
     estimated: bool = True
+    slow: bool = False
 
     @property
     def less_ram(self) -> float:
@@ -90,40 +93,50 @@ class Hint:
 
 
 def hints(
-    compiled: Compiled,
+    program: Compiled | Planned,
     points: Sequence[Point] = (),
     known: Known | None = None,
     *,
     cores: Sequence[str] = CORES,
-    streamed: Compiled | None = None,
+    streamed: Planned | None = None,
 ) -> tuple[Hint, ...]:
-    """What would make `compiled` smaller, the largest saving first; `points` is its front, if known, and
+    """What would make `program` smaller, the largest saving first; `points` is its front, if known, and
     `known` what it was compiled with. `cores` may be advised to a program for any. `streamed` is the
-    program with its input streamed, if there is one: of that no estimate is made.
+    program with its input streamed, if there is one: of that no estimate is made. A front, or a program
+    to compare with, takes a program that was `Planned`: its cost is known.
 
     Nothing else for a program with limits, of a plan that was given, or of a part of its file: what
     these would need no estimate tells.
     """
+    planned = program if isinstance(program, Planned) else None
+    compiled = program.compiled if isinstance(program, Planned) else program
     options = compiled.options
     if compiled.model.whole is not None or options.stages is not None:
         return ()
     found: list[Hint] = []
-    if streamed is not None and not options.preserve_input:
-        found.append(_streamed(compiled, streamed))
+    if planned is not None and streamed is not None and not options.preserve_input:
+        found.append(_streamed(planned, streamed))
     if options.max_ram is None and options.max_overhead is None:
         estimated = _by_estimates(compiled, known or Known(compiled.model), cores)
         found += [hint for hint in estimated if streamed is None or hint.kind != "streamed"]
-        if not options.smallest:
-            found += _of_front(compiled, points)
+        if planned is not None and not options.smallest:
+            found += _of_front(planned, points)
     return _best(found)
 
 
-def _streamed(compiled: Compiled, other: Compiled) -> Hint:
+def _planned_hint(
+    kind: Kind, flags: tuple[str, ...], planned: Planned, other: Planned | Point
+) -> Hint:
+    """What `other`, another plan of the network, saves."""
+    ram = other.compiled.ram_bytes if isinstance(other, Planned) else other.ram_bytes
+    before, slow = planned.compiled.ram_bytes, planned.refills is not None
+    faster = 1 - other.cost / max(1, planned.cost)
+    return Hint(kind, flags, before - ram, before, faster=faster, estimated=False, slow=slow)
+
+
+def _streamed(planned: Planned, other: Planned) -> Hint:
     """What the program with its input streamed saves."""
-    saved = compiled.ram_bytes - other.ram_bytes
-    faster = 1 - other.instructions_predicted / max(1, compiled.instructions_predicted)
-    flags = ("--input", "streamed")
-    return Hint("streamed", flags, saved, compiled.ram_bytes, faster=faster, estimated=False)
+    return _planned_hint("streamed", ("--input", "streamed"), planned, other)
 
 
 def _best(found: Iterable[Hint]) -> tuple[Hint, ...]:
@@ -205,19 +218,15 @@ def _by_estimates(compiled: Compiled, known: Known, cores: Sequence[str]) -> Ite
             yield hint("core", ("--core", core), after)
 
 
-def _of_front(compiled: Compiled, points: Sequence[Point]) -> Iterator[Hint]:
+def _of_front(planned: Planned, points: Sequence[Point]) -> Iterator[Hint]:
     """The plan of least RAM for not too much work."""
     within = [p for p in points if p.overhead <= MORE_WORK]
-    if not within or compiled.graph.hop is not None:  # of which each has work of its own
-        return
-    if compiled.options.target.flash is not None:  # how long they wait for it, no advice tells
+    if not within or planned.compiled.graph.hop is not None:  # of which each has work of its own
         return
     best = min(within, key=lambda p: (p.arena_bytes, p.cost))
-    faster = 1 - best.instructions / max(1, compiled.instructions_predicted)
-    flags = ("--max-overhead", f"{MORE_WORK:g}")
-    saved = compiled.arena_bytes - best.arena_bytes
-    if faster >= 1 - _MORE_INSTRUCTIONS:
-        yield Hint("strips", flags, saved, compiled.ram_bytes, faster=faster, estimated=False)
+    hint = _planned_hint("strips", ("--max-overhead", f"{MORE_WORK:g}"), planned, best)
+    if hint.faster >= 1 - _MORE_COST:
+        yield hint
 
 
 def file_hints(

@@ -135,7 +135,6 @@ def report_on(
             fit = first_fit(model.path, _ways(planned, streamed, figures), mcu)
     ways = _ways(planned, streamed, figures)
     cores = CORES if mcu is None else ()
-    other = None if streamed is None else streamed.compiled
     return Reported(
         analysis=analysis,
         tflm=tflm,
@@ -146,7 +145,7 @@ def report_on(
         figures=figures,
         ran=ran,
         advice=hints(
-            compiled, (planned.points or ()) if front else (), known, cores=cores, streamed=other
+            planned, (planned.points or ()) if front else (), known, cores=cores, streamed=streamed
         ),
         fits=tuple(first_fit(model.path, ways, part) for part in _parts(options)),
         mcu=fit,

@@ -12,7 +12,7 @@ from typing import TextIO
 
 import click
 
-from lowtide.cli import deploy, evaluating, lists, many, network, proving, quantizing
+from lowtide.cli import checks, deploy, evaluating, lists, many, network, proving, quantizing
 from lowtide.cli.helping import HelpfulGroup
 from lowtide.errors import FaultError, LowtideError, UsageError
 
@@ -37,10 +37,10 @@ for _command in (
     deploy.plan,
     deploy.report,
     deploy.compile_command,
-    deploy.verify,
-    deploy.run,
+    checks.verify,
+    checks.run,
     evaluating.evaluate,
-    deploy.check,
+    checks.check,
     proving.prove,
     many.fit,
     many.sweep,

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from lowtide import kinds
+from lowtide.cli.checks import check_no_options, made_as
 from lowtide.cli.compile_options import (
     cache_option,
     compile_once,
@@ -14,7 +15,6 @@ from lowtide.cli.compile_options import (
     core_mcu_option,
     found_mcu,
 )
-from lowtide.cli.deploy import check_no_options, made_as
 from lowtide.cli.given import grouped
 from lowtide.cli.options import answer, load, model_command, progress
 from lowtide.cli.writing import a_file, output_option, replacing

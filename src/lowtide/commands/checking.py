@@ -30,6 +30,7 @@ from lowtide.machines.parts import Board
 from lowtide.machines.profiled import Profiled, Unprofiled
 from lowtide.machines.qemu import BoardRun, run_on_board
 from lowtide.modes import EngineName
+from lowtide.oracle.faults import known_fault
 from lowtide.oracle.interpreters import Difference, OracleError, Reference, first_difference
 from lowtide.oracle.unwritten import agreed, flags
 from lowtide.program.assemble import Assembly
@@ -47,6 +48,7 @@ class Mismatch:
 
     What was left out is `claimed`: then the oracle's own tensor is not what simplification said, and
     `operator` is the file's. `second` is what the other engine has there; None if it could not be asked.
+    `known` says what the oracle is known to compute wrong there, "" if nothing.
     """
 
     operator: int
@@ -54,6 +56,7 @@ class Mismatch:
     difference: Difference
     claimed: bool = False
     second: Second | None = None
+    known: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +151,12 @@ def verify(
     if difference is not None:
         op = made.get(difference.tensor)
         number, label = (-1, "") if op is None else (op.id, op.label)
-        mismatch = Mismatch(number, label, in_file(compiled, difference))
+        known = "" if op is None else known_fault(wanted.engine, graph, op)
+        mismatch = Mismatch(number, label, in_file(compiled, difference), known=known)
     elif told.dropped is not None:
         maker = next(op for op in compiled.model.graph.ops if told.dropped.tensor in op.outputs)
-        mismatch = Mismatch(maker.id, maker.label, told.dropped, claimed=True)
+        known = known_fault(wanted.engine, compiled.model.graph, maker)
+        mismatch = Mismatch(maker.id, maker.label, told.dropped, claimed=True, known=known)
     if mismatch is not None:
         asked_first = (compiled.model, inputs.samples, inputs.fresh, wanted.engine)
         mismatch = replace(mismatch, second=second_opinion(*asked_first, mismatch.difference))

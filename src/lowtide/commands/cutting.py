@@ -182,17 +182,18 @@ def _check_part(model: Model, made: Model) -> None:
         )
 
 
-def proposed(model: Model, passed: Callable[[Model], Graph]) -> str | None:
-    """What of `model` is supported, and how to cut it out, as a sentence; None if no part worth it is.
+def proposed(model: Model, passed: Callable[[Model], Graph], *, most: bool = False) -> str | None:
+    """What of `model` is supported, and how to cut it out, as a sentence; None if no part is, or, if it
+    must be `most` of the network, none with more than half of all MACs.
 
     `passed` gives the graph of a model after the passes that come before lowering. Of the parts between
-    unsupported operators it is the one with more than half of all MACs, and it is tried.
+    unsupported operators it is the one with the most MACs, and it is tried.
     """
     if model.whole is not None:
         return None  # it is a cut already
     try:
         graph = passed(model)
-        found = _largest(graph, {op.id for op in graph.ops if not has_kernel(graph, op)})
+        found = _largest(graph, {op.id for op in graph.ops if not has_kernel(graph, op)}, most)
         if found is None:
             return None
         begin, until = found
@@ -207,8 +208,9 @@ def proposed(model: Model, passed: Callable[[Model], Graph]) -> str | None:
 
 
 def part_sentence(graph: Graph, refused: Collection[int], what: str) -> str | None:
-    """The same for a graph of which the operators `refused` cannot be what all others can."""
-    found = _largest(graph, refused)
+    """The same for a graph of which the operators `refused` cannot be what all others can: of most of
+    it."""
+    found = _largest(graph, refused, most=True)
     return None if found is None else _sentence(*found, what)
 
 
@@ -228,9 +230,10 @@ def _listed(ids: Sequence[int]) -> str:
 
 
 def _largest(
-    graph: Graph, refused: Collection[int]
+    graph: Graph, refused: Collection[int], most: bool
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The inputs and outputs of the part to keep; () stands for the network's own.
+    """The inputs and outputs of the part to keep, that of most MACs, then of most operators, then the
+    first one; () stands for the network's own. None if it must be `most` of the network, and is not.
 
     An operator's level is the greatest number of refused ones on a way to it, itself included. What is
     not refused on one level is a part that no way leaves and enters again.
@@ -245,8 +248,8 @@ def _largest(
         if op.id not in refused:
             parts.setdefault(level, []).append(op.id)
     macs = {level: sum(op_macs(graph, graph.ops[i]) for i in ops) for level, ops in parts.items()}
-    level = max(macs, key=lambda n: (macs[n], -n), default=-1)
-    if 2 * macs.get(level, 0) <= graph_macs(graph):
+    level = max(macs, key=lambda n: (macs[n], len(parts[n]), -n), default=-1)
+    if level < 0 or (most and 2 * macs[level] <= graph_macs(graph)):
         return None
     ops = [graph.ops[i] for i in parts[level]]
     made = {t for op in ops for t in op.outputs}

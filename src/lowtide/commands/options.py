@@ -298,8 +298,9 @@ class Options:
         None,
         "--max-ram",
         WORK,
-        "Limit arena and state together (16384, 16K or 16KiB): take the plan with the "
-        "fewest instructions that fits. It can recompute rows in strips.",
+        "Limit arena and state together (16384, 16K or 16KiB): of the plans that fit, take the one "
+        "with the fewest predicted instructions; with --mcu, cycles of waiting for slow flash count "
+        "as well. It can recompute rows in strips.",
         "bytes",
         "BYTES",
         plan="",
@@ -308,14 +309,16 @@ class Options:
         "macs",
         "--cost",
         WORK,
-        "What --max-overhead limits: MACs, or predicted instructions.",
+        "What --max-overhead limits: MACs, or predicted instructions; with --mcu, cycles of waiting "
+        "for slow flash count as well.",
         choices=get_args(Cost),
     )
     fastest: bool = _option(
         False,
         "--fastest",
         WORK,
-        "Take the plan with the fewest predicted instructions, whatever its RAM.",
+        "Take the plan with the fewest predicted instructions, whatever its RAM; with --mcu, cycles "
+        "of waiting for slow flash count as well.",
         plan="",
     )
     smallest: bool = _option(

@@ -70,6 +70,16 @@ class Planned(Shown):
         return self.bound()
 
     @property
+    def wait_cycles(self) -> int:
+        """Cycles that the program waits for slow flash, as predicted; 0 if that is not known."""
+        return 0 if self.refills is None else self.refills.wait_cycles
+
+    @property
+    def cost(self) -> int:
+        """Of the program, what `Point.cost` is of others."""
+        return self.compiled.instructions_predicted + self.wait_cycles
+
+    @property
     def proved_optimal(self) -> bool:
         """Whether the arena meets the bound."""
         return self.compiled.arena_bytes == self.lower_bound_bytes

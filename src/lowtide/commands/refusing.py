@@ -27,12 +27,15 @@ def advising(model: Model, options: Options) -> Iterator[None]:
 
 def advised(error: ModelError, model: Model, options: Options) -> ModelError:
     """The same refusal, with the part of the network that can be compiled, or what quantises it."""
-    if isinstance(error, FloatError) and is_float(model.graph):
+    floats = isinstance(error, FloatError) and is_float(model.graph)
+    plain = replace(options, simplify=False)
+    found = proposed(model, lambda part: passed(part, plain).graph, most=floats)
+    if found is not None:
+        return ModelError(error.cause, f"{found}; or {error.remedy}")
+    if floats:
         nameless = model.path.startswith("<")  # made in memory
         file = "MODEL.tflite" if nameless else model.path
         made = f"{'NAME' if nameless else stem(model.path)}_int8.tflite"
         command = f"lowtide quantize {shlex.quote(file)} -o {shlex.quote(made)} --data SAMPLES.npz"
         return FloatError(error.cause, f"quantise it to int8: `{command}`")
-    plain = replace(options, simplify=False)
-    found = proposed(model, lambda part: passed(part, plain).graph)
-    return error if found is None else ModelError(error.cause, f"{found}; or {error.remedy}")
+    return error

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from lowtide.errors import ModelError
-from lowtide.ir import Graph, Op
+from lowtide.ir import DType, Graph, Op
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
 from lowtide.lower import (
@@ -106,6 +106,10 @@ _MOST_MOVED = 1 << 22
 """Elements that an operator may rearrange: where each of them goes is worked out."""
 
 _ETHOS = "ethos-u"
+_OF_LIBRARIES = frozenset({"ELU", "LOGISTIC", "LOG_SOFTMAX", "SOFTMAX", "TANH"})
+"""What of floats needs exponentials and logarithms of the C library, of which each has its own: there is
+no result to be bit for bit the same as."""
+
 """The custom operator that stands for all that Vela compiled."""
 
 
@@ -138,7 +142,10 @@ def lower_op(
     kind = context.activation_type if at is None else context.input(at).dtype
     if kind not in kinds:
         names = ", ".join(sorted(kind.name for kind in kinds))
-        raise context.unsupported(f"its type is {kind.name}, but its kernels are for {names}")
+        why = f"its type is {kind.name}, but its kernels are for {names}"
+        if kind is DType.FLOAT32 and op.type in _OF_LIBRARIES:
+            why += "; of floats, its results differ from one C library to another"
+        raise context.unsupported(why)
     if op.type in rearranged.LOWERINGS:
         moved = max(graph.tensors[t].elements for t in (*op.inputs, *op.outputs) if t >= 0)
         if moved > _MOST_MOVED:

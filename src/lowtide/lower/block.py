@@ -48,7 +48,7 @@ _MOST = (*range(1, MOST_PIXELS + 1), 10, 12, 16, 24, 32)
 nothing."""
 
 _FEWEST = {THREE: 3}
-"""Pixels at a time from which on a depthwise convolution by columns, or by planes, is the quicker."""
+"""Pixels at a time from which on a depthwise convolution by columns is the quicker."""
 
 
 @dataclass(frozen=True, slots=True)

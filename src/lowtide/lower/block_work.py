@@ -66,9 +66,9 @@ class BlockWork:
     sizes: tuple[int, ...] = ()
     is_linear = False
 
-    @property
-    def passes(self) -> int:
+    def passes(self, *, is_short: bool) -> int:
         """How often a step goes over its weights: as often as its pointwise convolutions do."""
+        del is_short  # these are for all programs
         each = (of for of in (self.expand, self.project) if of is not None)
         sizes = pieces(self.columns, self.most)
         return max((sum(sum(of.split(n)) for n in sizes) for of in each), default=len(sizes))

@@ -49,9 +49,8 @@ class Sized(Protocol):
     def columns(self) -> int:
         """Columns that it makes."""
 
-    @property
-    def passes(self) -> int:
-        """How often a step goes over its weights."""
+    def passes(self, *, is_short: bool) -> int:
+        """How often a step goes over its weights, on a core of that kind (`Target.is_short`)."""
 
 
 class Work(Sized, Protocol):
@@ -66,8 +65,29 @@ class Work(Sized, Protocol):
         if these are all columns; else there are none."""
 
 
+class _NoWindows:
+    """Of what has none: columns of the input do not matter, and a step goes over its weights once."""
+
+    __slots__ = ()
+
+    @property
+    def axis(self) -> Axis:
+        """None."""
+        return Axis()
+
+    @property
+    def in_w(self) -> int:
+        """None that matter."""
+        return 0
+
+    def passes(self, *, is_short: bool) -> int:
+        """Once."""
+        del is_short
+        return 1
+
+
 @dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(_NoWindows):
     """So many of each thing, by name, for the node as it is, which makes `columns` columns.
 
     What a kernel that says no more does is named `written`, elements, and `work`, products or elements
@@ -77,22 +97,11 @@ class Counted:
     columns: int
     counts: tuple[tuple[str, float], ...]
     is_linear = True
-    passes = 1
 
     @staticmethod
     def of(columns: int, **counts: float) -> Counted:
         """Counts by name."""
         return Counted(columns, tuple(counts.items()))
-
-    @property
-    def axis(self) -> Axis:
-        """There are no windows."""
-        return Axis()
-
-    @property
-    def in_w(self) -> int:
-        """They do not matter."""
-        return 0
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""
@@ -107,7 +116,7 @@ def lanes(runs: float, size: int) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
+class Runs(_NoWindows):
     """So many `runs` of `size` elements, `clamped` ones among `written`, for the node as it is, which
     makes `columns` columns: they are parts of the runs if these go `along` rows, else each has its own.
     If `both` operands go on in a run, that costs more than where one is a single element.
@@ -121,17 +130,6 @@ class Runs:
     along: bool
     both: bool = False
     is_linear = False
-    passes = 1
-
-    @property
-    def axis(self) -> Axis:
-        """There are no windows."""
-        return Axis()
-
-    @property
-    def in_w(self) -> int:
-        """They do not matter."""
-        return 0
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""
@@ -181,9 +179,9 @@ class Windows:
         """Values of a row of a window."""
         return self.axis.kernel * self.in_c
 
-    @property
-    def passes(self) -> int:
+    def passes(self, *, is_short: bool) -> int:
         """Once for each window, unless a kernel makes several together."""
+        del is_short
         return self.columns
 
 
@@ -247,10 +245,9 @@ class Over:
         """Columns that it makes."""
         return self.of.columns
 
-    @property
-    def passes(self) -> int:
+    def passes(self, *, is_short: bool) -> int:
         """How often a step goes over its weights."""
-        return self.of.passes
+        return self.of.passes(is_short=is_short)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,9 +281,9 @@ class ByPixels(Windowed):
         """How many pairs of pixels a row of so many columns has, and how many single ones."""
         return (0, columns) if self.lean else divmod(columns, 2)
 
-    @property
-    def passes(self) -> int:
+    def passes(self, *, is_short: bool) -> int:
         """Once for each pair of pixels, or single one."""
+        del is_short
         return sum(self.split(self.columns))
 
     def scaled(self, columns: int) -> Features:

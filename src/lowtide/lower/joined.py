@@ -73,10 +73,10 @@ class Joined:
         """Columns that are made."""
         return self.of.columns
 
-    @property
-    def passes(self) -> int:
-        """How often a step goes over its weights."""
-        return sum(replace(self.of, of=replace(self.of.of, columns=n)).passes for n in self._pieces)
+    def passes(self, *, is_short: bool) -> int:
+        """How often a step goes over its weights: see Sized.passes."""
+        parts = (replace(self.of, of=replace(self.of.of, columns=n)) for n in self._pieces)
+        return sum(part.passes(is_short=is_short) for part in parts)
 
     @property
     def _pieces(self) -> tuple[int, ...]:

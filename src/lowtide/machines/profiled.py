@@ -35,7 +35,11 @@ Role = Literal["kernel", "step program", "caller"]
 COUNTS: Final = "profile.txt"
 """The file that the plugin writes, in the folder in which the emulator runs."""
 
+PLUGIN_SOURCES: Final = resources.files("lowtide.machines") / "plugin"
+"""The plugin, and the header for QEMU's interface, which others can use."""
+
 _SOURCE: Final = "qemu_profile.c"
+_HEADER: Final = "qemu_plugin.h"
 _PLUGIN: Final = "qemu_profile.so"
 _FIRST_OF_SECOND_INTERFACE: Final = 9  # QEMU 9 refuses plugins of the first version
 _FLAGS: Final = ("-std=c99", "-D_POSIX_C_SOURCE=200809L", "-O2", "-fPIC", "-fvisibility=hidden")
@@ -129,10 +133,10 @@ def plugin_for(
 ) -> str | Unprofiled:
     """The plugin, built in `folder` for `emulator`, with what `program` on `board` needs."""
     built = folder / _PLUGIN
-    source = resources.files("lowtide.machines") / "plugin" / _SOURCE
     try:
         compiler = find_compiler("host")
-        (folder / _SOURCE).write_bytes(source.read_bytes())
+        for name in (_SOURCE, _HEADER):
+            (folder / name).write_bytes((PLUGIN_SOURCES / name).read_bytes())
         version = f"-DQEMU_PLUGIN_VERSION={plugin_version(emulator)}"
         objects, _ = compile_objects(
             [*compiler, *_FLAGS, version], [_SOURCE], folder, cached=cached

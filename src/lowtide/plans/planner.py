@@ -235,7 +235,7 @@ def default(plans: Plans) -> Point:
 
 
 def fastest(plans: Plans) -> Point:
-    """The plan of the fewest predicted instructions."""
+    """The plan of least cost."""
     return within_ram(plans, _ANY)
 
 
@@ -254,7 +254,7 @@ def within_cost(plans: Plans, most: float, unit: Unit = "macs") -> Point:
         if plans.times(point, unit) <= most:
             return point
     raise InfeasibleError(
-        f"no plan computes less than the network itself: {most:g} times its {_units(unit)} is "
+        f"no plan computes less than the network itself: {most:g} times its {_units(plans, unit)} is "
         "too little",
         "allow an overhead of 1 or more",
     )
@@ -376,13 +376,17 @@ def _unbeaten(among: Iterable[Candidate], point: Point) -> Point:
     return point
 
 
-def _units(unit: Unit) -> str:
-    return "MACs" if unit == "macs" else "predicted instructions"
+def _units(plans: Plans, unit: Unit) -> str:
+    if unit == "macs":
+        return "MACs"
+    slow = plans.placer.flash is not None
+    return f"predicted instructions{' with waiting for flash' if slow else ''}"
 
 
-def _at(times: float, unit: Unit) -> str:
+def _at(plans: Plans, point: Point, unit: Unit) -> str:
     """At how many times the network's cost; nothing where that is once."""
-    return f" at {times:.3f} times the {_units(unit)}" if f"{times:.3f}" != "1.000" else ""
+    times = f"{plans.times(point, unit):.3f}"
+    return f" at {times} times the {_units(plans, unit)}" if times != "1.000" else ""
 
 
 def _too_little(
@@ -398,15 +402,18 @@ def _too_little(
         limit = f"{most + state:,} bytes of arena and state ({state:,})"
     cause = (
         f"no plan of this network fits {limit}"
-        + (f" at {max_overhead:g} times its {_units(unit)}" if max_overhead != _NO_LIMIT else "")
+        + (
+            f" at {max_overhead:g} times its {_units(plans, unit)}"
+            if max_overhead != _NO_LIMIT
+            else ""
+        )
         + f"; the smallest plan needs {nearest.arena_bytes + state:,} bytes"
-        + _at(plans.times(nearest, unit), unit)
+        + _at(plans, nearest, unit)
         + f"; {operators} {verb} the bottleneck, with {worst.peak_bytes:,} bytes"
     )
     if beyond is not None:
         cause += (
-            f"; a plan of {beyond.arena_bytes + state:,} bytes exists"
-            f"{_at(plans.times(beyond, unit), unit)}"
+            f"; a plan of {beyond.arena_bytes + state:,} bytes exists{_at(plans, beyond, unit)}"
         )
     remedy = "allow more RAM" + (" or a larger overhead" if max_overhead != _NO_LIMIT else "")
     if plans.ready.input_mode == "resident":

@@ -69,8 +69,7 @@ def _passes(node: AnyNode, target: Target) -> int:
     """How often a step of a node goes over its constants."""
     if not isinstance(node, Node) or node.work is None:
         return 1
-    one_by_one = node.kernel.startswith("lt_conv_scalar") and target.core == "cortex-m0"
-    return node.work.columns if one_by_one else node.work.passes
+    return node.work.passes(is_short=target.is_short)
 
 
 def refilled_by(rows: Scheduled, ready: Prepared, model: FlashModel) -> list[int]:

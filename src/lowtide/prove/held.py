@@ -8,97 +8,15 @@ not asked.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lowtide.prove.bundle_reader import Bundle, Params
+from lowtide.prove.held_params import Held, Integers, Read, Sizes, nothing_in
+from lowtide.prove.held_s16 import conv_s16, depthwise_s16, lanes, two_by_two
 from lowtide.prove.memory import NotProvedError
 from lowtide.prove.scaling import Scaling, Way
-
-Integers = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Held:
-    """Row i makes output channel `channels[i]`: it begins with `start[i]`, modulo 2^`bits`, and adds
-    `weights[i, k]` * (x - zero) for product k, the window's rows first and channels last. `bits` is that
-    of all rows, or by row.
-
-    The zero is the input's if the kernel `subtracts` it, else 0. Of rows in `halves`, sums share a word
-    with another's, and have 24 bits; with their start if `starts_there`.
-    """
-
-    weights: Integers = field(repr=False)
-    start: Integers = field(repr=False)
-    scaling: Scaling
-    channels: Integers = field(repr=False)
-    bits: int | Integers = 32
-    subtracts: bool = False
-    halves: Integers | None = field(default=None, repr=False)
-    starts_there: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Those of the operator: output channels, rows and columns of the window, channels of a product,
-    groups of channels."""
-
-    channels: int
-    kernel_h: int
-    kernel_w: int
-    depth: int
-    groups: int
-
-    @property
-    def products(self) -> int:
-        """Of a channel."""
-        return self.kernel_h * self.kernel_w * self.depth
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """The params of one kernel."""
-
-    bundle: Bundle
-    params: Params
-    kernel: str
-    of: Sizes
-
-    def number(self, name: str) -> int:
-        """A field that is a whole number."""
-        found = self.params.fields.get(name)
-        if not isinstance(found, int):
-            raise NotProvedError(f"its params have no number {name}")
-        return found
-
-    def expect(self, name: str, wanted: int) -> None:
-        """A field must be that number."""
-        if self.number(name) != wanted:
-            raise NotProvedError(f"its {name} is {self.number(name)}, and should be {wanted}")
-
-    def has(self, name: str) -> bool:
-        """Whether a field is there, and not null."""
-        return self.params.fields.get(name) is not None
-
-    def array(self, name: str, *shape: int) -> Integers:
-        """A field that is an array, of that shape."""
-        values = self.bundle.array(self.params.fields.get(name))
-        if values.size != np.prod(shape):
-            raise NotProvedError(f"its {name} have {values.size} values, not {np.prod(shape)}")
-        return values.reshape(shape)
-
-    def scaling(self, way: Way, multiplier: Integers, shift: Integers, zero: int) -> Scaling:
-        """With the clamp of the params."""
-        low, high = self.number("low"), self.number("high")
-        return Scaling(way, multiplier, shift, zero, low, high)
-
-    @property
-    def all(self) -> Integers:
-        """All channels, in their order."""
-        return np.arange(self.of.channels)
 
 
 def _bytes(words: Integers) -> Integers:
@@ -107,37 +25,37 @@ def _bytes(words: Integers) -> Integers:
     return found.astype(np.int64)
 
 
-def _plain(read: _Read, name: str = "multiplier") -> tuple[Integers, Scaling]:
+def _plain(read: Read, name: str = "multiplier") -> tuple[Integers, Scaling]:
     """Biases and scales of kernels that scale as the reference does."""
     count = read.of.channels
     factors = read.array(name, count), read.array("shift", count)
     return read.array("bias", count), read.scaling("scale", *factors, read.number("output_zero"))
 
 
-def _conv(read: _Read) -> Held:
+def _conv(read: Read) -> Held:
     start, scaling = _plain(read)
     return Held(read.array("weights", len(start), read.of.products), start, scaling, read.all)
 
 
-def _transpose_conv(read: _Read) -> Held:
+def _transpose_conv(read: Read) -> Held:
     held = _conv(read)
     return Held(held.weights, held.start, held.scaling, read.all, subtracts=True)
 
 
-def _conv_w4(read: _Read) -> Held:
+def _conv_w4(read: Read) -> Held:
     start, scaling = _plain(read)
     pairs = read.array("weights", len(start), -(-read.of.products // 2))
     weights = np.stack([pairs & 15, pairs >> 4], axis=2).reshape(len(start), -1) - 8
     return Held(weights[:, : read.of.products], start, scaling, read.all)
 
 
-def _depthwise(read: _Read) -> Held:
+def _depthwise(read: Read) -> Held:
     start, scaling = _plain(read)
     weights = read.array("weights", read.of.products, len(start)).T
     return Held(weights, start, scaling, read.all, subtracts=True)
 
 
-def _centre(read: _Read) -> int:
+def _centre(read: Read) -> int:
     """The zero point of 2 * zero + 1."""
     found = read.number("centre")
     if found % 2 == 0:
@@ -145,7 +63,7 @@ def _centre(read: _Read) -> int:
     return found // 2
 
 
-def _scalar(read: _Read) -> Held:
+def _scalar(read: Read) -> Held:
     count, products = read.of.channels, read.of.products
     if read.kernel.startswith("lt_conv"):
         read.expect("products", products)
@@ -175,7 +93,7 @@ def _whole(doubled: Integers) -> Integers:
     return doubled >> 1
 
 
-def _packed(read: _Read) -> Held:
+def _packed(read: Read) -> Held:
     count, products = read.of.channels, read.of.products
     pairs, quads = -(-count // 2), -(-products // 4)
     read.expect("quads", quads)
@@ -187,17 +105,12 @@ def _packed(read: _Read) -> Held:
     shift = np.stack([scales[:, 4] & 0xFF, scales[:, 4] >> 8], axis=1).reshape(-1)
     scaling = read.scaling("narrow", multiplier[:count], shift[:count], _centre(read))
     odd = np.arange(1, count, 2)
-    _none(weights[:, products:])
+    nothing_in(weights[:, products:])
     kept = weights[:count, :products]
     return Held(kept, _whole(bias[:count]), scaling, read.all, bits=31, halves=odd)
 
 
-def _none(padding: Integers) -> None:
-    if padding.any():
-        raise NotProvedError("weights that pad are not 0")
-
-
-def _four_by_two(read: _Read) -> Held:
+def _four_by_two(read: Read) -> Held:
     of, count = read.of, read.of.channels
     run = of.kernel_w * of.depth
     words, fours = -(-run // 4), -(-count // 4)
@@ -222,7 +135,7 @@ def _four_by_two(read: _Read) -> Held:
     two = _halves(packed)  # [four][pair][quad][which of two][low or high]
     weights = np.stack([w.transpose(0, 1, 2, 4, 3) for w in two], axis=2)
     rows = weights.reshape(4 * fours, of.kernel_h, 4 * words)[:count]
-    _none(rows[:, :, run:])
+    nothing_in(rows[:, :, run:])
     each = records[:, -scales:].reshape(4 * fours, -1)[:count].copy()
     if broad:
         each[1::2, 1] += 8 - 2 * (each[1::2, 1] & 0xFF)  # of odd channels, whose sums are 256 times
@@ -232,7 +145,7 @@ def _four_by_two(read: _Read) -> Held:
     return Held(kept, start, scaling, read.all, halves=odd, starts_there=True)
 
 
-def _narrow_words(read: _Read, words: Integers) -> Scaling:
+def _narrow_words(read: Read, words: Integers) -> Scaling:
     """Of each channel two words: multiplier, centre and shift."""
     multiplier, above = words.T
     shift, centre = above & 0xFF, above >> 8
@@ -241,7 +154,7 @@ def _narrow_words(read: _Read, words: Integers) -> Scaling:
     return read.scaling("narrow", multiplier, shift, _zero_of(centre, shift))
 
 
-def _broad_words(read: _Read, words: Integers) -> Scaling:
+def _broad_words(read: Read, words: Integers) -> Scaling:
     """Of each channel four words: multiplier, both shifts, centre, and whether it rounds twice."""
     multiplier, both, centre, away = words.T
     right, left = both >> 8, both & 0xFF
@@ -261,7 +174,7 @@ def _zero_of(centre: Integers, shift: Integers) -> int:
     return int(zeros[0])
 
 
-def _vector(read: _Read) -> Held:
+def _vector(read: Read) -> Held:
     count, products = read.of.channels, read.of.products
     read.expect("products", products)
     fours, chunks = -(-count // 4), (products - 1) // 16
@@ -271,11 +184,11 @@ def _vector(read: _Read) -> Held:
     first = taken[:, : 64 * chunks].reshape(fours, chunks, 4, 16).transpose(0, 2, 1, 3)
     rest = taken[:, 64 * chunks :].reshape(fours, 4, last)
     weights = np.concatenate([first.reshape(fours, 4, -1), rest], axis=2).reshape(4 * fours, -1)
-    _none(weights[:, products:])
+    nothing_in(weights[:, products:])
     return _by_lanes(read, records, weights[:count, :products], read.all)
 
 
-def _by_lanes(read: _Read, records: Integers, weights: Integers, channels: Integers) -> Held:
+def _by_lanes(read: Read, records: Integers, weights: Integers, channels: Integers) -> Held:
     """Of records that begin, or end, with biases, then multipliers, and exponents."""
     bias = records[:, :4] if read.kernel.startswith("lt_conv") else records[:, -12:-8]
     scales = bias, records[:, -8:-4], records[:, -4:]
@@ -288,7 +201,7 @@ def _by_lanes(read: _Read, records: Integers, weights: Integers, channels: Integ
     return Held(weights, start, scaling, channels)
 
 
-def _depthwise_vector(read: _Read) -> Held:
+def _depthwise_vector(read: Read) -> Held:
     taps, channels = read.of.products, _overlapping(read.of.channels)
     if (read.of.channels % 4 != 0) != read.kernel.endswith("_rest"):
         raise NotProvedError(f"it runs {read.kernel} with {read.of.channels} channels")
@@ -303,7 +216,7 @@ def _overlapping(count: int) -> Integers:
     return (firsts[:, None] + np.arange(4)).reshape(-1)
 
 
-def _planes(read: _Read) -> Held:
+def _planes(read: Read) -> Held:
     of, channels = read.of, _overlapping(read.of.channels)
     records = read.array("records", len(channels) // 4, 12 + of.products)
     taken = _bytes(records[:, :-12]).reshape(len(channels), of.kernel_w, of.kernel_h)
@@ -311,7 +224,7 @@ def _planes(read: _Read) -> Held:
     return _by_lanes(read, records, weights, channels)
 
 
-def _columns(read: _Read) -> Held:
+def _columns(read: Read) -> Held:
     of, channels = read.of, _overlapping(read.of.channels)
     fours, pairs = len(channels) // 4, -(-of.kernel_h // 2)
     one = of.kernel_w == 1
@@ -325,7 +238,7 @@ def _columns(read: _Read) -> Held:
     else:  # [column][pair of rows][odd channel][row][upper two channels]
         parts = taken.reshape(fours, of.kernel_w, pairs, 2, 2, 2).transpose(0, 5, 3, 2, 4, 1)
         rows = parts.reshape(4 * fours, 2 * pairs, of.kernel_w)
-        _none(rows[:, of.kernel_h :])
+        nothing_in(rows[:, of.kernel_h :])
         weights = rows[:, : of.kernel_h].reshape(4 * fours, -1)
     if broad:
         scaling = _broad_words(read, records[:, -16:].reshape(-1, 4))
@@ -335,7 +248,7 @@ def _columns(read: _Read) -> Held:
     return Held(weights, records[:, :4].reshape(-1), scaling, channels, subtracts=True)
 
 
-def _three(read: _Read) -> Held:
+def _three(read: Read) -> Held:
     of, channels = read.of, _overlapping(max(4, read.of.channels))
     broad = read.kernel == "lt_depthwise_3x3_s8_any"
     size = 7 if broad else 5
@@ -352,8 +265,8 @@ def _three(read: _Read) -> Held:
         raise NotProvedError("a shifted weight or bias has bits that none has")
     order = [first[:, 0], first[:, 1], second[:, 0], first[:, 2], first[:, 3], second[:, 2]]
     taps = np.stack([*order, second[:, 1], second[:, 3], last >> left], axis=1).reshape(-1, 3, 3)
-    _none(taps[:, of.kernel_h :])
-    _none(taps[:, :, of.kernel_w :])
+    nothing_in(taps[:, of.kernel_h :])
+    nothing_in(taps[:, :, of.kernel_w :])
     weights = taps[:, : of.kernel_h, : of.kernel_w].reshape(len(channels), -1)
     scaling = read.scaling("narrow", records[:, 4], shifts, _centre(read))
     if broad:
@@ -363,7 +276,7 @@ def _three(read: _Read) -> Held:
     return Held(weights, start, scaling, channels, subtracts=True, bits=32 - left)
 
 
-def _mult1(read: _Read) -> Held:
+def _mult1(read: Read) -> Held:
     count = read.of.channels
     weights = read.array("weights", read.of.products, count).T
     bias, zero = read.array("bias", count), _centre(read)
@@ -374,54 +287,7 @@ def _mult1(read: _Read) -> Held:
     return Held(weights, _whole(bias), scaling, read.all, subtracts=True, bits=31)
 
 
-def _s16(read: _Read, weights: Integers) -> Held:
-    """Sums of 16 bits in one of three ways: see lt_conv_2x2.h."""
-    count = read.of.channels
-    more = max(4, count) if read.kernel == "lt_conv_lanes_s16_row" else count
-    zero = read.number("output_zero") if "output_zero" in read.params.fields else 0
-    if not read.has("shift"):
-        left = read.number("left") if read.has("left") else 0
-        factor = read.array("factor", more)[:count]
-        scaling = read.scaling("high", factor, np.full(count, left), zero)
-        return Held(weights, read.array("start", more)[:count], scaling, read.all)
-    factors = read.array("factor", count), read.array("shift", count)
-    if read.has("bias"):
-        scaling = read.scaling("wide", *factors, zero)
-        return Held(weights, read.array("bias", count), scaling, read.all, bits=64)
-    start = read.array("start", more)[:count]
-    return Held(weights, start, read.scaling("scale", *factors, zero), read.all)
-
-
-def _two_by_two(read: _Read) -> Held:
-    of = read.of
-    run = of.kernel_w * of.depth
-    fours = -(-run // 4)
-    taken = read.array("weights", of.channels, of.kernel_h, fours, 4)[..., [0, 2, 1, 3]]
-    rows = taken.reshape(of.channels, of.kernel_h, -1)
-    _none(rows[:, :, run:])
-    return _s16(read, rows[:, :, :run].reshape(of.channels, -1))
-
-
-def _lanes(read: _Read) -> Held:
-    return _s16(read, read.array("weights", read.of.channels, read.of.products))
-
-
-def _depthwise_s16(read: _Read) -> Held:
-    return _s16(read, read.array("weights", read.of.products, read.of.channels).T)
-
-
-def _conv_s16(read: _Read) -> Held:
-    count = read.of.channels
-    wide = read.has("bias")
-    factors = read.array("multiplier", count), read.array("shift", count)
-    way: Way = "wide" if wide else "scale"
-    scaling = read.scaling(way, *factors, read.number("output_zero"))
-    start = read.array("bias" if wide else "bias_32", count)
-    weights = read.array("weights", count, read.of.products)
-    return Held(weights, start, scaling, read.all, bits=64 if wide else 32)
-
-
-def _dense_u8(read: _Read) -> Held:
+def _dense_u8(read: Read) -> Held:
     count, none = read.of.channels, np.zeros(read.of.channels, np.int64)
     read.expect("depth", read.of.products)
     parts = (read.params.fields.get(name) for name in ("scale", "scale_1", "scale_2"))
@@ -432,7 +298,7 @@ def _dense_u8(read: _Read) -> Held:
     return Held(weights, read.array("bias", count), scaling, read.all, subtracts=True)
 
 
-def _anew(read: _Read) -> Held:
+def _anew(read: Read) -> Held:
     """Of lt_w9, the channels that are made anew."""
     of, channels = read.of, read.bundle.array(read.params.fields.get("channels"))
     count = read.number("count")
@@ -450,7 +316,7 @@ def _anew(read: _Read) -> Held:
     return Held(weights, read.array("bias", count), scaling, channels[:count])
 
 
-_READERS: Mapping[str, Callable[[_Read], Held]] = MappingProxyType(
+_READERS: Mapping[str, Callable[[Read], Held]] = MappingProxyType(
     {
         "lt_conv_s8": _conv,
         "lt_conv_w4_s8": _conv_w4,
@@ -466,10 +332,10 @@ _READERS: Mapping[str, Callable[[_Read], Held]] = MappingProxyType(
         "lt_depthwise_vector_s8": _depthwise_vector,
         "lt_depthwise_planes_s8": _planes,
         "lt_transpose_conv_s8": _transpose_conv,
-        "lt_conv_s16": _conv_s16,
-        "lt_conv_2x2_s16": _two_by_two,
-        "lt_conv_lanes_s16": _lanes,
-        "lt_depthwise_s16": _depthwise_s16,
+        "lt_conv_s16": conv_s16,
+        "lt_conv_2x2_s16": two_by_two,
+        "lt_conv_lanes_s16": lanes,
+        "lt_depthwise_s16": depthwise_s16,
         "lt_fully_connected_u8": _dense_u8,
         "lt_w9_s8": _anew,
     }
@@ -504,12 +370,12 @@ def held(bundle: Bundle, params: Params, kernel: str, sizes: Sizes) -> Held | No
         return None
     if kernel not in (f"{params.ctype}_row", *_OTHER_FORMS.get(params.ctype, ())):
         raise NotProvedError(f"it runs {kernel}, whose params are not {params.ctype}")
-    read = _Read(bundle, params, kernel, sizes)
+    read = Read(bundle, params, kernel, sizes)
     _check_shape(read)
     return reader(read)
 
 
-def _check_shape(read: _Read) -> None:
+def _check_shape(read: Read) -> None:
     """What params say of the operator's shape, if they do; the rest of it is of the data flow."""
     of, fields = read.of, read.params.fields
     inputs = of.groups * of.depth

@@ -19,7 +19,8 @@ from lowtide.passes.simplify.bounding import Bounding
 from lowtide.passes.simplify.interval import Interval
 from lowtide.passes.simplify.sums import KINDS, Sums, sums_of
 from lowtide.prove.bundle_reader import Bundle, Params
-from lowtide.prove.held import Held, Integers, Sizes, held
+from lowtide.prove.held import held
+from lowtide.prove.held_params import Held, Integers, Sizes
 from lowtide.prove.memory import NotProvedError
 from lowtide.prove.scaling import Reference, compared
 

@@ -12,6 +12,7 @@ from lowtide.commands.options import flags_of
 from lowtide.machines.board import size_text
 from lowtide.machines.mcus import Mcu
 from lowtide.report.fields import fields_of
+from lowtide.report.predicted import work_words
 from lowtide.report.text import amount
 
 _WHY: Final[dict[Kind, str]] = {
@@ -80,11 +81,12 @@ def hint_gain(hint: Hint) -> str:
     if hint.less_flash >= WORTH:
         saved = f"{amount(hint.flash_saved)} ({_percent(hint.less_flash)})"
         parts.append(f"{saved} less flash for weights")
+    work = work_words(slow=hint.slow)
     if hint.faster >= WORTH:
-        unit = "multiplications" if hint.kind == "simplify" else "instructions (predicted)"
+        unit = "multiplications" if hint.kind == "simplify" else f"{work} (predicted)"
         parts.append(f"{_percent(hint.faster)} fewer {unit}")
     if hint.faster <= -WORTH:
-        parts.append(f"{_percent(-hint.faster)} more instructions (predicted)")
+        parts.append(f"{_percent(-hint.faster)} more {work} (predicted)")
     if hint.less_ram <= -_LEAST_RAM:
         parts.append(f"about {amount(rounded(-hint.ram_saved))} more RAM")
     how = _HOW[hint.kind].format(core=hint.flags[-1] if hint.flags else "")

@@ -183,6 +183,12 @@ def fault_of(result: Verified) -> tuple[str, str]:
     """Cause and remedy for a program that differs from the reference kernels."""
     mismatch = result.mismatch
     second = None if mismatch is None else mismatch.second
+    if mismatch is not None and mismatch.known and (second is None or second.sides == "program"):
+        return (
+            f"the generated C differs from the reference kernels at operator {mismatch.operator} "
+            f"({plain(mismatch.type)}), where these are wrong: {mismatch.known}",
+            "the C is not at fault there; verify the parts before and behind it (--until, --from)",
+        )
     if mismatch is None or second is None or second.sides == "first":
         return (
             "the generated C differs from the reference kernels",

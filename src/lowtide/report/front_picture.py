@@ -9,12 +9,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import ceil, floor, inf, log10
 
-from lowtide.commands.compiling import Compiled
-from lowtide.plans.placer import Point
+from lowtide.commands.planned import Planned
 from lowtide.report.chart import Frame, cross_axis, up_axis
-from lowtide.report.part_lines import part_lines, spaced
-from lowtide.report.picture import COLOURS, PALE, RED, Boxes, Element, Line, Picture, Words
-from lowtide.report.predicted import predicted_note
+from lowtide.report.part_lines import PartLine, part_lines, spaced
+from lowtide.report.picture import COLOURS, PALE, RED, Boxes, Element, Line, Picture, Words, letters
+from lowtide.report.predicted import predicted_note, work_of
 
 _WIDE, _HIGH = 800, 500
 _ROOM = 1.15
@@ -24,18 +23,20 @@ _GAP = 0.04
 _TICKS = 6
 _MARK = 9
 """Pixels: how wide the mark of a plan is."""
+_SMALL = 11
 
 
-def front_picture(compiled: Compiled, points: Sequence[Point]) -> Picture:
-    """A mark for each of `points`, the plan of `compiled` marked."""
-    plans = [(p.instructions / 1e6, p.ram_bytes) for p in points]
-    this = [(compiled.instructions_predicted / 1e6, compiled.ram_bytes)]
+def front_picture(planned: Planned) -> Picture:
+    """A mark for each plan of the front, that of the program marked."""
+    compiled = planned.compiled
+    plans = [(p.cost / 1e6, p.ram_bytes) for p in planned.points or ()]
+    this = [(planned.cost / 1e6, compiled.ram_bytes)]
     costs = [cost for cost, _ in (*plans, *this)]
     low, high = min(size for _, size in plans), max(size for _, size in (*plans, *this))
     most = high * _ROOM
     edge = (max(costs) - min(costs)) * 0.05 or 0.05
     frame = Frame(96, 44, _WIDE - 20, _HIGH - 60, min(costs) - edge, max(costs) + edge, most)
-    label = f"million instructions, predicted {predicted_note(compiled)}"
+    label, error = f"million {work_of(compiled)}, predicted {predicted_note(compiled)}".split("; ")
     state = compiled.state_bytes
     title = f"{compiled.name}: least RAM for the work (input {compiled.options.input_mode})"
     elements: list[Element] = [Words(_WIDE / 2, 24, title, "middle", size=15)]
@@ -43,15 +44,27 @@ def front_picture(compiled: Compiled, points: Sequence[Point]) -> Picture:
         frame, f"arena, and {state:,} B of state, bytes" if state else "arena, bytes"
     )
     elements += cross_axis(frame, _round_costs(frame), label)
+    middle = (frame.left + frame.right) / 2
+    elements.append(Words(middle, _HIGH - 6, error, "middle", PALE, size=_SMALL))
+    marks = [(frame.x(cost), frame.y(size)) for cost, size in (*plans, *this)]
     for line in spaced(part_lines(), low / 2, most * (1 - _GAP), most * _GAP):
         elements.append(Line(frame.across(line.ram_bytes), PALE, 1, (1.5, 3)))
-        x, y = frame.left + 6, frame.y(line.ram_bytes) - 4
-        elements.append(Words(x, y, line.label, size=11, halo=True))
+        elements.append(_label(frame, line, marks))
     elements += _marked(frame, plans, this)
     for turn, (colour, name) in enumerate(((COLOURS[0], "plans"), (RED, "this plan"))):
         x, y = frame.right - 90, frame.top + 6 + 20 * turn
         elements += [_mark(x, y, colour), Words(x + 14, y + 4, name)]
     return Picture(_WIDE, _HIGH, title, tuple(elements))
+
+
+def _label(frame: Frame, line: PartLine, marks: Sequence[tuple[float, float]]) -> Words:
+    """The name of a line, above it: at its left end, or at its right end where marks would hide it."""
+    wide, y = letters(line.label, _SMALL), frame.y(line.ram_bytes) - 4
+    left = frame.left + 6
+    hidden = any(x < left + wide + _MARK and y - _SMALL - _MARK < at < y + _MARK for x, at in marks)
+    if hidden:
+        return Words(frame.right - 6, y, line.label, "end", size=_SMALL, halo=True)
+    return Words(left, y, line.label, size=_SMALL, halo=True)
 
 
 def _marked(

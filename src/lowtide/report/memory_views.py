@@ -31,6 +31,7 @@ from lowtide.report.plan_boxes import (
     plan_boxes,
 )
 from lowtide.report.planned import network_tensor
+from lowtide.report.predicted import work_of
 from lowtide.report.text import amount, plain
 
 _LEAST = 0.03
@@ -195,16 +196,13 @@ def _plans(
         "twice, but it takes more instructions"
         + (", or waits longer for flash." if planned.refills is not None else ".")
     )
-    waits = 0 if planned.refills is None else planned.refills.wait_cycles
-    own = max(1, compiled.instructions_predicted + waits)
+    own = max(1, planned.cost)
     for number, point in enumerate(_shown(planned), start=1):
         other = replace(compiled, assembly=assemble_placed(point.ready, point.placed))
         times, unit = point.overhead, "MACs"
         again = point.macs > graph_macs(compiled.graph)
         if not again:
-            times, unit = point.cost / own, "instructions"
-            if planned.refills is not None:
-                unit += " with waiting for flash"
+            times, unit = point.cost / own, work_of(compiled)
         name = f"{title}, {times:.2f} times the {unit}"
         said = strips if again else lean
         views.append(_plan(f"{key}-{number}", key, name, said, other, first, numbers))

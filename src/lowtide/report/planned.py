@@ -16,7 +16,7 @@ from lowtide.program.assemble import Assembly, ByOperators, ByRows
 from lowtide.report.complete import incomplete_note
 from lowtide.report.fields import fields_of
 from lowtide.report.part import MODES, network_name, part_fields
-from lowtide.report.predicted import predicted_fields, predicted_note
+from lowtide.report.predicted import predicted_fields, predicted_note, work_of
 from lowtide.report.saved import saved_lines, savings_document
 from lowtide.report.sliding import slid_fields, slid_text
 from lowtide.report.terminal import GLUE
@@ -133,7 +133,7 @@ def _ways(planned: Planned) -> list[str]:
             f"{point.instructions:,}",
             *_refilled(point),
             f"{point.overhead:.4f}",
-            _FASTEST_WITH_FLASH if slow and name == "fastest" else _WAYS[name],
+            (_WAYS_WITH_FLASH if slow else _WAYS)[name],
         )
         for name, point in planned.ways
     ]
@@ -164,11 +164,15 @@ def _refills(planned: Planned) -> list[tuple[str, str, str]]:
     return [(what, amount(refills.bytes), note)]
 
 
-_FASTEST_WITH_FLASH = "the fewest cycles, of instructions and of waiting for flash"
 _WAYS = {
     "fastest": "the fewest instructions",
     "default": "less RAM where it costs few instructions",
     "smallest": "the least RAM with nothing computed twice",
+}
+_WAYS_WITH_FLASH = {
+    **_WAYS,
+    "fastest": "the fewest cycles, of instructions and of waiting for flash",
+    "default": "less RAM where it costs few of these cycles",
 }
 
 
@@ -294,13 +298,11 @@ def front_text(compiled: Compiled, points: Sequence[Point], *, complete: bool) -
         for p in points
     ]
     ram = "arena and state" if compiled.state_bytes else "arena"
-    slow = compiled.options.target.flash is not None
-    work = "instructions with waiting for flash" if slow else "instructions"
-    title = f"All plans that no other beats in RAM, {work} and MACs"
+    title = f"All plans that no other beats in RAM, {work_of(compiled)} and MACs"
     if not complete:
         title += " (of the stages looked at before the effort was used up)"
     columns = [f"{ram}, bytes", "live, bytes", "overhead", "MACs", "instr., predicted"]
-    columns += [_REFILLED] * slow
+    columns += [_REFILLED] * (compiled.options.target.flash is not None)
     columns += ["in strips", *["kept, tensors"] * (hop is not None), "."]
     note = f"Instructions are predicted {predicted_note(compiled)}."
     return f"{table(title, columns, rows)}\n{note}"

@@ -20,6 +20,16 @@ def _build(compiled: Compiled) -> str:
     return "portable build" if core == "any" else f"build for a {core}"
 
 
+def work_of(compiled: Compiled) -> str:
+    """What of a plan is predicted, and plans are chosen by: `Point.cost`."""
+    return work_words(slow=compiled.options.target.flash is not None)
+
+
+def work_words(*, slow: bool) -> str:
+    """The same, of a part whose flash is `slow`, or of any other."""
+    return "instructions with waiting for flash" if slow else "instructions"
+
+
 def predicted_note(compiled: Compiled) -> str:
     """Of which core, and how far off the model was where it was checked."""
     model = compiled.options.predictor

@@ -112,7 +112,8 @@ def verdict_junit(verdict: Verdict) -> bytes:
 
 def refused_junit(model: str, error: LowtideError) -> bytes:
     """JUnit's XML for a network of which there are no figures: one test case, which has the error."""
-    return _junit(model, (), [("program", "error", type(error).__name__, str(error))])
+    said = f"{error.cause} (remedy: {error.remedy})" if error.remedy else error.cause
+    return _junit(model, (), [("program", "error", type(error).__name__, said)])
 
 
 _Ended = Literal["", "failure", "error"]

@@ -34,6 +34,10 @@ class ConvScalar(ByPixels):
 
     is_linear = False
 
+    def passes(self, *, is_short: bool) -> int:
+        """Once for each pixel where a core has registers for no more."""
+        return self.columns if is_short else sum(self.split(self.columns))
+
     def scaled(self, columns: int) -> Features:
         """Each result."""
         return {"elements": self.of.steps * columns * self.of.out_c}

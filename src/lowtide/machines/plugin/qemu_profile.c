@@ -31,51 +31,11 @@
  * NODE is -1 before the first. FIRST is an address; INSTRUCTIONS is how many follow each other from there,
  * EXECUTED how often they ran; ENTERED, how often not from the instruction before FIRST; LEFT, how often
  * not to the one behind the last. Blocks may overlap.
- *
- * QEMU's header for plugins is not installed everywhere, so what is used of it is declared here: these
- * functions have been the same since version 1 of its interface, which changed around them.
  */
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "qemu_plugin.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#ifndef QEMU_PLUGIN_VERSION
-#define QEMU_PLUGIN_VERSION 1
-#endif
-
-#define EXPORT __attribute__((visibility("default")))
-
-typedef uint64_t plugin_id;
-struct qemu_plugin_tb;
-struct qemu_plugin_insn;
-enum { NO_REGISTERS = 0, ANY_ACCESS = 3 }; /* nothing writes to the table; QEMU 7.2 mixes up the two */
-
-typedef void (*translated_call)(plugin_id, struct qemu_plugin_tb *);
-typedef void (*ended_call)(plugin_id, void *);
-typedef void (*executed_call)(unsigned, void *);
-typedef void (*memory_call)(unsigned, uint32_t, uint64_t, void *);
-
-void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id, translated_call);
-void qemu_plugin_register_atexit_cb(plugin_id, ended_call, void *);
-void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *, executed_call, int, void *);
-void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *, memory_call, int, int, void *);
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *, executed_call, int, void *);
-unsigned qemu_plugin_mem_size_shift(uint32_t);
-size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
-struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t);
-uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);
-size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *);
-
-EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
-EXPORT int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv);
-
-struct range {
-    uint64_t from, to;
-};
 
 struct record {
     long node;
@@ -121,11 +81,6 @@ static uint64_t counted, empty_count, most;
 static long node;
 static const struct block *last; /* the block that ran last in this call, and its record */
 static struct record *last_record;
-
-static bool inside(const struct range *range, uint64_t address)
-{
-    return address >= range->from && address < range->to;
-}
 
 static int kind_of(uint64_t address)
 {
@@ -398,11 +353,6 @@ static void on_translation(plugin_id id, struct qemu_plugin_tb *tb)
     }
     struct block *const block = block_of(first, address, end, count);
     qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, NO_REGISTERS, block);
-}
-
-static bool read_range(const char *text, struct range *range)
-{
-    return sscanf(text, "%" SCNx64 "-%" SCNx64, &range->from, &range->to) == 2;
 }
 
 static bool read_piece(const char *text, int kind)

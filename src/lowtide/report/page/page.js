@@ -40,7 +40,8 @@
     const cells = (row) =>
       row.map((cell, i) => {
         const classes = [columns[i].text ? "text" : "", columns[i].wrap ? "wrap" : ""].join(" ").trim();
-        return make("td", classes ? { class: classes } : {}, cell.node ?? String(cell.shown ?? cell));
+        const named = i ? { "data-name": columns[i].name } : {};
+        return make("td", { ...(classes ? { class: classes } : {}), ...named }, cell.node ?? String(cell.shown ?? cell));
       });
     const show = (sorted) => body.replaceChildren(...sorted.map((row) => make("tr", {}, cells(row))));
     columns.forEach((column, i) => {
@@ -63,8 +64,15 @@
     });
     show(rows);
     const made = make("table", { "aria-label": caption }, make("thead", {}, head), body);
-    return make("div", {}, make("p", { class: "dim caption" }, caption),
-      make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, made));
+    const frame = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, made);
+    // Where its columns have no room side by side, a row becomes a paragraph, so that none is cut off.
+    const fit = () => {
+      frame.classList.remove("narrow");
+      frame.classList.toggle("narrow", !printing && frame.scrollWidth > frame.clientWidth);
+    };
+    redraws.push(fit);
+    requestAnimationFrame(fit);
+    return make("div", {}, make("p", { class: "dim caption" }, caption), frame);
   }
 
   // A plot that is drawn anew whenever its width changes: `paint(svg, width)` returns its height.
