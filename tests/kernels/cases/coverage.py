@@ -22,23 +22,11 @@ from .families import FAMILIES
 from .playing import Player
 from .running import run
 
-COUNTED = (
-    *("-std=gnu99", "-O1", "--coverage", "-fPIC", "-fno-builtin-malloc", "-I.", "-DLT_TRACE"),
-)
+COUNTED = ("-std=gnu99", "-O1", "--coverage", "-fPIC", "-fno-builtin-malloc", "-I.")
 """How the runtime is compiled wherever it counts: else a line's branches would be others."""
-_DUMP = """\
-#include "lowtide.h"
-void __gcov_dump(void);
-void cases_dump(void);
-void cases_dump(void)
-{
-    __gcov_dump();
-}
-void lt_trace(int tensor, int row, const void *data, int bytes)
-{
-    (void)tensor, (void)row, (void)data, (void)bytes;
-}
-"""
+_DUMP = (
+    "void __gcov_dump(void);\nvoid cases_dump(void);\nvoid cases_dump(void) { __gcov_dump(); }\n"
+)
 
 
 @dataclass(slots=True)
