@@ -24,7 +24,8 @@ from lowtide.tflite.read import parse
 from oracle_server import served
 from pairs.drawing import SAMPLES, Draw, draw_of
 
-_FLAGS = ("-std=gnu99", "-O1", "--coverage", host.TRACED, "-I.")
+COUNTED = ("-std=gnu99", "-O1", "--coverage", "-fPIC", "-fno-builtin-malloc", "-I.")
+"""As in tests/kernels/cases/coverage.py: counts of both are added up, branch by branch."""
 # A program is killed when it is no longer needed: so it writes its counts with each of its answers.
 _DUMP = """\
 #include <stdint.h>
@@ -50,7 +51,7 @@ class Runtime:
         for name, text in {**kernel_files(), "dump.c": _DUMP}.items():
             (folder / name).write_text(text)
         sources = sorted(path.name for path in folder.glob("*.c"))
-        command = [*find_compiler("host"), *_FLAGS, "-c", *sources]
+        command = [*find_compiler("host"), *COUNTED, host.TRACED, "-c", *sources]
         subprocess.run(command, cwd=folder, check=True)
         self._compile = toolchain.compile_sources
 

@@ -22,7 +22,8 @@ from .families import FAMILIES
 from .playing import Player
 from .running import run
 
-_FLAGS = ("-std=gnu99", "-O1", "--coverage", "-fPIC", "-shared", "-fno-builtin-malloc", "-I.")
+COUNTED = ("-std=gnu99", "-O1", "--coverage", "-fPIC", "-fno-builtin-malloc", "-I.")
+"""How the runtime is compiled wherever it counts: else a line's branches would be others."""
 _DUMP = (
     "void __gcov_dump(void);\nvoid cases_dump(void);\nvoid cases_dump(void) { __gcov_dump(); }\n"
 )
@@ -95,7 +96,7 @@ def counting(folder: Path) -> Library:
     for name, text in {**kernel_sources(), "dump.c": _DUMP}.items():
         (folder / name).write_text(text)
     sources = sorted(path.name for path in folder.glob("*.c"))
-    command = [*find_compiler("host"), *_FLAGS, *sources, "-lm", "-o", "kernels.so"]
+    command = [*find_compiler("host"), *COUNTED, "-shared", *sources, "-lm", "-o", "kernels.so"]
     subprocess.run(command, cwd=folder, check=True)
     path = folder / "kernels.so"
     return Library(path, loaded(path))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from .boards import PLACES, Batch
+from .coverage import COUNTED
 from .families import FAMILIES
 from .oracle import differences
 from .running import on_board, run
@@ -60,3 +62,14 @@ def test_the_page_says_how_many_there_are() -> None:
     text = (Path(__file__).parents[3] / "docs" / "how-tested.md").read_text("utf-8")
     assert f"{len(FAMILIES)} families draw cases" in text
     assert f"{len(PLACES)} emulated boards" in text
+
+
+def test_the_runtime_is_counted_as_it_is_in_networks() -> None:
+    """Else branches of one build would be added to others of the other."""
+    text = (Path(__file__).parents[2] / "pairs" / "covered.py").read_text("utf-8")
+    assigned = [
+        node.value
+        for node in ast.parse(text).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "COUNTED"
+    ]
+    assert [eval(ast.unparse(value)) for value in assigned] == [COUNTED]  # ours
