@@ -449,7 +449,7 @@ LT_INLINE void run(lt_planes *of, int32_t any)
     void (*make)(const lt_planes *) = any ? scaled_any : pixels_any;
     int8_t *out = of->out;
     if (of->taps > 16) {
-        if (by_fours(of)) {
+        if (by_fours(of) != 0) {
             make = any ? channels_any : channels;
         } else {
             make = any ? long_any : long_pixels;

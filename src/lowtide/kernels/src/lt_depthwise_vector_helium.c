@@ -315,7 +315,7 @@ LT_INLINE void eight_channels(const lt_one *of, int32_t offset, const int8_t *w,
     put_one(of, out + 4, sums[1], pads[1], w + far, any);
 }
 
-LT_INLINE void one(const lt_one *all, int32_t any)
+LT_INLINE void one_pixel(const lt_one *all, int32_t any)
 {
     const lt_one of = *all; /* a copy, as stores might alias it */
     const int8_t *w = (const int8_t *)of.records;
@@ -338,12 +338,12 @@ LT_INLINE void one(const lt_one *all, int32_t any)
 
 LT_SHARED void lt_taps_one(const lt_one *of)
 {
-    one(of, 0);
+    one_pixel(of, 0);
 }
 
 LT_SHARED void lt_taps_one_any(const lt_one *of)
 {
-    one(of, 1);
+    one_pixel(of, 1);
 }
 
 static inline void put_tall(const lt_tall *of, int8_t *out, int32x4_t sum, const int8_t *record)

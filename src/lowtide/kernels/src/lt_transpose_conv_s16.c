@@ -14,9 +14,9 @@ typedef struct {
     int64_t whole[4];
     int32_t sums[4];
     int32_t room;
-} totals;
+} four_sums;
 
-static void settle(totals *t)
+static void settle(four_sums *t)
 {
     for (int32_t i = 0; i < 4; i++) {
         t->whole[i] += t->sums[i];
@@ -26,7 +26,7 @@ static void settle(totals *t)
 }
 
 /* Add the products of a pixel of in_c channels, and of the weights w of four channels. */
-static void add(totals *t, const int8_t *w, const lt_four *to, const int16_t *x, int32_t in_c)
+static void add(four_sums *t, const int8_t *w, const lt_four *to, const int16_t *x, int32_t in_c)
 {
     int32_t left = in_c & ~3, rest = in_c & 3;
     while (left > 0) {
@@ -58,7 +58,7 @@ static void make_four(const lt_transpose_conv_s16 *p, const lt_step *step, int32
     int32_t tap = (p->in_c + 3) & ~3, line = p->kernel_w * tap, reach = x + p->pad_left;
     int32_t ky = (step->row + p->pad_top) % p->stride_h;
     const int8_t *weights = p->weights + (c * p->kernel_h * line);
-    totals t = {{0, 0, 0, 0}, {0, 0, 0, 0}, FITTING};
+    four_sums t = {{0, 0, 0, 0}, {0, 0, 0, 0}, FITTING};
     for (int32_t i = 0; i < 4; i++) {
         t.whole[i] = p->bias[c + to->of[i]];
     }
