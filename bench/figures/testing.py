@@ -44,31 +44,33 @@ def _sums(records: Sequence[Record]) -> list[str]:
     return [f"{sum(r[of] for r in records):,}" for of in ("tests", "soak")]
 
 
+_PLACES = {
+    "kernels": "this computer, lines of C",
+    "mps2-an386": "`mps2-an386`, a Cortex-M4, instructions",
+    "mps3-an547": "`mps3-an547`, a Cortex-M55, instructions",
+}
+
+
 def covered() -> str:
-    """Lines and outcomes of branches of the kernels' C."""
-    group = measured("coverage", "kernels")
-    called = [r for r in group.records if r["lines_reached"]]
-    others = [r for r in group.records if not r["lines_reached"]]
+    """What compared cases reach of the runtime, by where they run; files with a reason are left out."""
+    stored = load_figures("coverage")
+    groups = {place: stored[place] for place in _PLACES if place in stored}
     columns = (
-        *("C of the runtime", "files:", "lines reached:", "outcomes of branches reached:"),
-        "lines without a reason:",
+        *("where, and of what", "files:", "reached:", "outcomes of branches reached:"),
+        *("outcomes of loops' guards:", "lines with a reason:", "lines without:"),
     )
-    lines = [
-        (
-            what,
-            f"{len(records)}",
-            *(
-                f"{sum(r[f'{of}_reached'] for r in records):,} of {sum(r[of] for r in records):,}"
-                for of in ("lines", "outcomes")
-            ),
-            f"{sum(r['lines_without_reason'] for r in records):,}",
-        )
-        for what, records in (
-            ("files that drawn cases call", called),
-            ("files that only whole networks call", others),
-        )
-    ]
-    return sourced(columns, lines, group)
+    lines = []
+    for place, group in groups.items():
+        records = [r for r in group.records if not r["excepted"]]
+        kind = "lines" if place == "kernels" else "instructions"
+
+        def total(of: str, records: Sequence[Record] = records) -> str:
+            return f"{sum(r[of] for r in records):,}"
+
+        reached = (f"{total(f'{of}_reached')} of {total(of)}" for of in (kind, "outcomes"))
+        rest = (total(of) for of in ("guards", "lines_with_reason", "lines_without_reason"))
+        lines.append((_PLACES[place], f"{len(records)}", *reached, *rest))
+    return sourced(columns, lines, *groups.values())
 
 
 _PARTS = {

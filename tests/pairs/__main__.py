@@ -30,7 +30,8 @@ def main() -> int:
     lines = [] if args.known is None else args.known.read_text("utf-8").splitlines()
     missing = possible()
     if args.missing is not None:
-        missing &= set(map(pair_of, args.missing.read_text("utf-8").splitlines()))
+        told = frozenset(map(pair_of, args.missing.read_text("utf-8").splitlines()))
+        missing = missing & told
     known, aim = [draw_of(line) for line in lines], Aim(Random(args.seed))
     met = meet(known, aim, args.seconds, args.jobs, missing)
     print(json.dumps(_document(met)))

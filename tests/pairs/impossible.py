@@ -280,4 +280,4 @@ def impossible() -> Mapping[Pair, Rule]:
 @cache
 def possible() -> frozenset[Pair]:
     """The others."""
-    return universe() - impossible().keys()
+    return frozenset(universe() - impossible().keys())

@@ -235,6 +235,7 @@ def test_what_has_met_before_is_not_missing() -> None:
     one, other = sorted(possible())[:2]
     assert meet([], Aim(Random(1)), 0, 1, {one, other}).missing == {one, other}
     assert meet([], Aim(Random(1)), 0, 1).missing == possible()
+    assert isinstance(possible(), frozenset)  # it is cached
 
 
 @pytest.mark.parametrize("line", LINES[:: max(1, len(LINES) // 4)][:4])
