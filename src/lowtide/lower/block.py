@@ -254,11 +254,12 @@ def _node(context: Context, op: BlockOp, form: _Form, kind: _Kind) -> Node:
         steps=steps,
         scratch=form.scratch(context.graph, op, columns),
         scratch_lasts=False,
-        work=_work(context, op, form),
+        work=_work(context, op, form, kind),
     )
 
 
-def _work(context: Context, op: BlockOp, form: _Form) -> BlockWork:
+def _work(context: Context, op: BlockOp, form: _Form, kind: _Kind) -> BlockWork:
+    joins = _joins(context.graph, op)
     made, source = context.output().shape, context.input(0).shape
     return BlockWork(
         made=made[1],
@@ -267,7 +268,8 @@ def _work(context: Context, op: BlockOp, form: _Form) -> BlockWork:
         axis=op.window.columns,
         expanded_rows=op.expanded_rows,
         keeps=bool(op.kept),
-        sizes=tuple(joined.sizes_of(context, op)) if _joins(context.graph, op) else (),
+        sizes=tuple(joined.sizes_of(context, op)) if joins else (),
+        priced_as=f"lt_block{kind.name}_s8_row" if joins else "",
         expand=_pointwise(form.expand),
         depthwise=_core(form),
         project=_pointwise(form.project),

@@ -49,7 +49,8 @@ class BlockWork:
 
     `made` are the rows it makes, `expanded_rows` those it expands, `axis` the depthwise window. It makes
     at most `most` pixels at a time; with `plain`, the depthwise kernel is that without scratch memory.
-    What it expands may be put together of parts that have pixels of `sizes` bytes.
+    What it expands may be put together of parts that have pixels of `sizes` bytes; then what blocks do
+    besides calling other kernels has the prices of the kernel `priced_as`.
     """
 
     made: int
@@ -64,6 +65,7 @@ class BlockWork:
     most: int = MOST_PIXELS
     plain: bool = False
     sizes: tuple[int, ...] = ()
+    priced_as: str = ""
     is_linear = False
 
     def passes(self, *, is_short: bool) -> int:
@@ -79,7 +81,8 @@ class BlockWork:
         del padded
         sizes = pieces(columns, self.most)
         cuts = self._cut(columns, sizes)
-        found: dict[str, float] = {"piece": self.made * len(sizes)}
+        own = f"{self.priced_as}/" if self.priced_as else ""
+        found: dict[str, float] = {f"{own}piece": self.made * len(sizes)}
         core, made = self.depthwise, Counter(sizes)
         if isinstance(core, Depthwise3x3):
             for n, times in made.items():
@@ -107,12 +110,14 @@ class BlockWork:
                 if self.expand is not None:
                     _called(found, self.expand, calls, part)
                 else:
-                    _add(found, "lt_concat_row", calls, joins(calls * part, self.sizes))
+                    called = {"step": calls, "pointer": calls * (len(self.sizes) + 1)}
+                    copied = joins(calls * part, self.sizes) | called
+                    _add(found, "lt_concat_row", calls, copied)
             moved = sum(cut.moved for cut in cuts)
             if self.keeps:
                 moved += sum(cut.expanded for cut in cuts)
-            found["fresh"] = self.expanded_rows * len(sizes)
-            found["copied"] = self.expanded_rows * moved * core.of.in_c
+            found[f"{own}fresh"] = self.expanded_rows * len(sizes)
+            found[f"{own}copied"] = self.expanded_rows * moved * core.of.in_c
         return found
 
     def _vector(
