@@ -47,9 +47,9 @@ def test_tensors_inside_of_blocks_are_compared(network: str, options: Options) -
 @pytest.mark.parametrize(
     ("right", "wrong", "kind"),
     (
-        ("b->expand(b->params, old, high - old, &expanding);", "*(int8_t *)to ^= 1;", "CONV_2D"),
+        ("b->expand(b, old, high - old, &expanding);", "*(int8_t *)to ^= 1;", "CONV_2D"),
         (
-            "b->depthwise(b->params, n, low - first, high - low, &inner);",
+            "b->depthwise(b, n, low - first, high - low, &inner);",
             "*(int8_t *)made ^= 1;",
             "DEPTHWISE_CONV_2D",
         ),
