@@ -256,10 +256,12 @@ def headers(tmp_path_factory: pytest.TempPathFactory) -> str:
         folder = tmp_path_factory.mktemp(way)
         assert call("compile", "zoo:figure1", "--name", "net", "-o", folder, *flags).code == 0
         text += "".join(path.read_text() for path in folder.glob("*.h"))
-    stateful = tmp_path_factory.mktemp("state")
-    command = ("compile", "zoo:streaming-wake-word", "--name", "net", "-o", stateful)
-    assert call(*command).code == 0
-    return text + (stateful / "net.h").read_text()
+    ring = ("zoo:wake-word-window", "--hop", "1", "--input", "const")
+    for network, *flags in (("zoo:streaming-wake-word",), ring):
+        folder = tmp_path_factory.mktemp("more")
+        assert call("compile", network, "--name", "net", "-o", folder, *flags).code == 0
+        text += (folder / "net.h").read_text()
+    return text
 
 
 @EACH_PAGE

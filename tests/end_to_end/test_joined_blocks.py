@@ -16,6 +16,9 @@ from lowtide.commands.certifying import certified
 from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.commands.options import Options
 from lowtide.ir import Model
+from lowtide.machines.board import find_target
+from lowtide.modes import InputMode
+from lowtide.target import ANY
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder
 from lowtide.zoo.quantise import Activation
@@ -37,10 +40,10 @@ def cells() -> Model:
     return parse(net.finish(net.mean(f, "mean")), path="joined")
 
 
-def program(core: str, mode: str) -> Compiled:
+def program(core: str, mode: InputMode) -> Compiled:
     """Its program, streamed or not."""
-    target = {} if core == "any" else {"target": core}
-    return compile_model(cells(), Options(input_mode=mode, **target))
+    target = ANY if core == "any" else find_target(core)
+    return compile_model(cells(), Options(input_mode=mode, target=target))
 
 
 def joining(made: Compiled) -> list[tuple[int, ...]]:
@@ -53,7 +56,7 @@ def joining(made: Compiled) -> list[tuple[int, ...]]:
 
 @pytest.mark.parametrize("mode", ["streamed", "const"])
 @pytest.mark.parametrize("core", CORES)
-def test_every_tensor_is_compared(core: str, mode: str) -> None:
+def test_every_tensor_is_compared(core: str, mode: InputMode) -> None:
     made = program(core, mode)
     assert {len(ops) for ops in joining(made)} == {2, 3}
     result = checking.verify(made, samples=2)

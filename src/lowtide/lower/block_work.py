@@ -34,7 +34,7 @@ MOST_PIXELS = 8
 def pieces(width: int, most: int = MOST_PIXELS) -> tuple[int, ...]:
     """How many of `width` pixels a block makes at a time, at most `most`: as few times as it can, and an
     even number each time but the last if it can, as kernels make two pixels at a time."""
-    if not width:
+    if width < 1:
         return ()
     each = -(-width // -(-width // most))
     each += each % 2 if 1 < each < min(most, width) else 0
