@@ -178,8 +178,8 @@ def _cores(parts: _Parts, piece: int) -> list[Node]:
 
 
 def _all_forms(parts: _Parts, columns: int) -> Iterator[_Form]:
-    """With kernels that every core has, all parts are in their normal form for up to eight pixels, or one
-    pixel at a time in that of least scratch memory. Else each is in any form for any number of pixels."""
+    """With kernels that every core has, all parts are in their normal form for up to eight pixels, or
+    one pixel at a time in that of least scratch memory. Else each is in any form for any number."""
     expands, projects = parts.expand or (None,), parts.project or (None,)
     if parts.kind is _PORTABLE:
         for most in range(2, MOST_PIXELS + 1):
