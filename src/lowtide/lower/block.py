@@ -178,12 +178,10 @@ def _cores(parts: _Parts, piece: int) -> list[Node]:
 
 
 def _all_forms(parts: _Parts, columns: int) -> Iterator[_Form]:
-    """With kernels that every core has, all parts are in their normal form for up to eight pixels, or
-    one pixel at a time in that of least scratch memory. Else each is in any form for any number."""
+    """With kernels that every core has, all parts are in their normal form, or one pixel at a time in
+    that of least scratch memory. Else each is in any form for any number of pixels."""
     expands, projects = parts.expand or (None,), parts.project or (None,)
     if parts.kind is _PORTABLE:
-        for most in range(2, MOST_PIXELS + 1):
-            yield _Form(most, expands[0], parts.cores[0], projects[0])
         yield _Form(1, expands[-1], parts.cores[-1], projects[-1])
         return
     for sizes, most in {pieces(columns, most): most for most in _MOST}.items():
