@@ -19,7 +19,7 @@ from lowtide.ir.window import Axis
 from lowtide.lower.block_work import pieces
 from lowtide.lower.common import Context
 from lowtide.lower.concat import joins
-from lowtide.lower.counts import Features, Windowed
+from lowtide.lower.counts import Features, Over, Windowed
 from lowtide.lower.families import conv_4x2
 from lowtide.lower.nodes import Array, Kernel, Lowered, Node, Params, Port, Reads
 
@@ -48,7 +48,7 @@ def sizes_of(context: Context, op: BlockOp) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(Over):
     """What lt_joined does: `of` of the pointwise kernel, named `kernel`, of at most `most` pixels at a
     time, each of which is put together of parts of `sizes` bytes."""
 
@@ -58,29 +58,11 @@ class Joined:
     most: int
     is_linear = False
 
-    @property
-    def axis(self) -> Axis:
-        """The window along a row."""
-        return self.of.axis
-
-    @property
-    def in_w(self) -> int:
-        """Columns that are read."""
-        return self.of.in_w
-
-    @property
-    def columns(self) -> int:
-        """Columns that are made."""
-        return self.of.columns
-
     def passes(self, *, is_short: bool) -> int:
         """How often a step goes over its weights: see Sized.passes."""
-        parts = (replace(self.of, of=replace(self.of.of, columns=n)) for n in self._pieces)
+        sizes = pieces(self.columns, self.most)
+        parts = (replace(self.of, of=replace(self.of.of, columns=n)) for n in sizes)
         return sum(part.passes(is_short=is_short) for part in parts)
-
-    @property
-    def _pieces(self) -> tuple[int, ...]:
-        return pieces(self.columns, self.most)
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""
