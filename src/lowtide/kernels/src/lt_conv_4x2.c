@@ -224,40 +224,44 @@ LT_APART static void run_rest(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt
     of->groups = p->out_c >> 2;
 }
 
-/* All channels of the pixels of `of`, by `run`. */
-static inline void run_all(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt_4x2 *of, int32_t pixels)
+/* All channels of the pixels of `of`, by `run`; `rest` are those beyond the last four. */
+static inline void run_all(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt_4x2 *of, int32_t pixels,
+                           int32_t out_c, int32_t rest)
 {
     of->records = p->records;
-    if (of->groups > 0) {
+    if (out_c > 3) {
         run(of);
     }
-    if ((p->out_c & 3) != 0) {
+    if (rest != 0) {
         run_rest(p, run, of, pixels);
     }
-    of->out += pixels * p->out_c;
+    of->out += pixels * out_c;
 }
 
 /* A row but for its last `left` pixels; returns where these go. */
 LT_INLINE lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t left, void (*two)(lt_4x2 *),
                          void (*one)(lt_4x2 *))
 {
-    lt_4x2 of = {NULL, NULL, p->quads, step->out[0], p->out_c, p->out_c >> 2};
-    int32_t x = 0, end = p->out_w - left;
-    const int8_t *pixel = step->in[0];
-    for (; !p->lean && ((x + 1) < end); x += 2) {
-        if (p->direct != 0U) {
-            int32_t pitch = p->stride_w * p->in_c;
-            lt_4x2_unpack(step->scratch, pixel, pixel + pitch, p->words);
+    int32_t x = 0, end = p->out_w - left, out_c = p->out_c, rest = out_c & 3;
+    int32_t paired = (p->lean != 0U) ? 0 : (end & ~1);
+    lt_4x2 of = {NULL, step->scratch, p->quads, step->out[0], out_c, out_c >> 2};
+    if (p->direct != 0U) {
+        int32_t pitch = p->stride_w * p->in_c, words = p->words;
+        const int8_t *pixel = step->in[0];
+        for (; x < paired; x += 2) {
+            lt_4x2_unpack(step->scratch, pixel, pixel + pitch, words);
             pixel += 2 * pitch;
-        } else {
-            unpack_two(p, step->in, x, step->scratch);
+            run_all(p, two, &of, 2, out_c, rest);
         }
-        of.x = step->scratch;
-        run_all(p, two, &of, 2);
+    } else {
+        for (; x < paired; x += 2) {
+            unpack_two(p, step->in, x, step->scratch);
+            run_all(p, two, &of, 2, out_c, rest);
+        }
     }
     for (; x < end; x++) {
         of.x = window(p, step->in, x, step->scratch);
-        run_all(p, one, &of, 1);
+        run_all(p, one, &of, 1, out_c, rest);
     }
     LT_MACS(p->out_w * p->kernel_h * p->kernel_w * p->in_c * p->out_c);
     return of;
@@ -286,7 +290,7 @@ LT_SHARED void lt_conv_4x2_s8_three(const void *params, const lt_step *step)
         const int8_t *pixel = (const int8_t *)step->in[0] + (p->out_w - 3) * pitch;
         lt_4x2_unpack_three(step->scratch, pixel, pitch, p->words);
         of.x = step->scratch;
-        run_all(p, lt_4x2_three, &of, 3);
+        run_all(p, lt_4x2_three, &of, 3, p->out_c, p->out_c & 3);
     }
     lt_clamp_row(step->out[0], of.out, p->low, p->high);
 }
