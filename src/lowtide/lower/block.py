@@ -255,6 +255,7 @@ def _node(context: Context, op: BlockOp, form: _Form, kind: _Kind) -> Node:
         scratch=form.scratch(context.graph, op, columns),
         scratch_lasts=False,
         work=_work(context, op, form, kind),
+        counted=None if _joins(context.graph, op) else "ahead",
     )
 
 

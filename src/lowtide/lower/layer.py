@@ -179,6 +179,7 @@ class Layer:
             scratch=scratch,
             scratch_lasts=False,
             work=work,
+            counted="",
         )
 
     def by_pixels(

@@ -8,14 +8,20 @@ kernels/include/lowtide.h.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir.window import Axis
-from lowtide.lower.counts import Work
+from lowtide.lower.counts import PartOf, Work
+
+NORMAL: Final = -1
+"""Stands for an amount of scratch memory: that of a node's normal form."""
+
+_MOST_STEPS = (1 << 15) - 1
+"""Of a node that can part: fields that are counted in steps are int16_t."""
 
 CType = Literal["int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "int64_t", "float"]
 _DTYPES: dict[CType, str] = {
@@ -185,7 +191,8 @@ class Node:
     `forms` are other nodes that do the same: other kernels, or other params, which need less scratch
     memory and more instructions, or the other way round. `work` is what the kernel does, for the cost
     model. If its scratch memory depends on how many columns it makes, `narrow_scratch[n]` is what n of
-    them need.
+    them need. What a step does may depend on its number (None), on nothing but its rows (""), or on a
+    field of the params that is `counted` in steps.
     """
 
     op: int
@@ -200,6 +207,38 @@ class Node:
     work: Work | None = None
     narrow_scratch: tuple[int, ...] = ()
     forms: tuple[Node, ...] = field(default=(), repr=False)
+    counted: str | None = None
+
+    @property
+    def can_part(self) -> bool:
+        """Whether some of its steps can be a node of their own."""
+        ports = (*self.inputs, *self.outputs)
+        rows = all(port.table is None and port.images is None for port in ports)
+        lasts = self.scratch > 0 and self.scratch_lasts
+        return self.counted is not None and rows and not lasts and self.steps <= _MOST_STEPS
+
+    def part(self, first: int, stop: int) -> Node:
+        """Steps [first, stop) of it, which can part, as a node of its own, in this form."""
+        ports = (
+            tuple(replace(port, first=port.first + first * port.stride) for port in of)
+            for of in (self.inputs, self.outputs)
+        )
+        fields = tuple(
+            (name, value - first)
+            if name == self.counted and isinstance(value, int)
+            else (name, value)
+            for name, value in self.params.fields
+        )
+        inputs, outputs = ports
+        return replace(
+            self,
+            params=replace(self.params, fields=fields),
+            inputs=inputs,
+            outputs=outputs,
+            steps=stop - first,
+            work=None if self.work is None else PartOf(self.work, stop - first, self.steps),
+            forms=(),
+        )
 
     @property
     def works(self) -> Kernel:
@@ -220,8 +259,8 @@ class Node:
 
     def within(self, scratch: int) -> Node:
         """The form of the most scratch memory that is at most `scratch` bytes, else of the least; the
-        last of those that need as much."""
-        if not self.forms:
+        last of those that need as much. With NORMAL, it as it is."""
+        if not self.forms or scratch == NORMAL:
             return self
         forms = (*self.forms[::-1], self)
         fitting = [node for node in forms if node.scratch <= scratch]

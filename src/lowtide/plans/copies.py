@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from lowtide.lower.nodes import Node
+from lowtide.lower.nodes import NORMAL, Node
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.stages import Choice
 
@@ -22,7 +22,9 @@ def copied_bytes(ready: Prepared, choices: Sequence[Choice]) -> int:
     hop = ready.graph.hop
     if hop is None:
         return 0
-    limits = {op: limit for choice in choices for op, limit in choice.limits}
+    limits: dict[int, list[int]] = defaultdict(list)
+    for limit in (limit for choice in choices for limit in choice.limits):
+        limits[limit.operator].append(limit.bytes)
     fused = {op for choice in choices for block in choice.blocks for op in block.operators}
     layouts: dict[int, dict[str, int]] = defaultdict(dict)
     for op in ready.graph.ops:
@@ -31,6 +33,7 @@ def copied_bytes(ready: Prepared, choices: Sequence[Choice]) -> int:
             continue
         for node in ready.lowered[op.id].nodes:
             if isinstance(node, Node):
-                form = node.within(limits[op.id]) if op.id in limits else node
-                layouts[piece.tensor][form.header] = sum(a.bytes for a in form.params.arrays())
+                for most in limits.get(op.id, [NORMAL]):
+                    form = node.within(most)
+                    layouts[piece.tensor][form.header] = sum(a.bytes for a in form.params.arrays())
     return sum(sum(of.values()) - max(of.values()) for of in layouts.values())

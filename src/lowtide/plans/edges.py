@@ -10,18 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-Limits = tuple[tuple[int, int], ...]
+from lowtide.lower.nodes import NORMAL
+from lowtide.rows.stages import Limit
 
 
 @dataclass(frozen=True, slots=True)
 class Formed:
-    """An operator in a stage, form by form: the most that is live in its steps, what it costs, and the
-    `limit` of scratch memory that picks the form, in bytes; None for the normal one."""
+    """Some steps of an operator in a stage, from `step` on, form by form: the most that is live in them,
+    what they cost, and the limit of scratch memory that picks the form (`Limit.bytes`)."""
 
     operator: int
     needs: Sequence[int]
     costs: Sequence[int]
-    limits: Sequence[int | None]
+    limits: Sequence[int]
+    step: int = 0
 
     def within(self, room: int) -> int:
         """The cheapest form that fits, of equal ones that of least scratch memory; the smallest if none
@@ -40,7 +42,7 @@ class Edge:
     `operators` are those that run, of which `blocks` are blocks, in place of what they stand for. In
     the quickest forms it costs `cost` and needs `peak` bytes; no form needs less than `least` bytes. Of
     the cost, `waits` are cycles of waiting for slow flash, in any form.
-    `formed` works out those of its operators that have several.
+    `formed` works out those of its operators that have several, an operator's steps in their order.
     """
 
     first: int
@@ -77,11 +79,21 @@ class Edge:
         rest = self.cost - sum(min(of.costs) for of in formed)
         return rest + sum(of.costs[of.within(0)] for of in formed)
 
-    def limits(self, room: int) -> Limits:
+    def limits(self, room: int) -> tuple[Limit, ...]:
         """Of operators that are not in their normal form in so many bytes (0: in their smallest forms)
-        the scratch memory they may take: (operator, bytes)."""
-        found = ((of.operator, of.limits[of.within(room)]) for of in self.formed())
-        return tuple((operator, limit) for operator, limit in found if limit is not None)
+        the scratch memory they may take."""
+        each = [Limit(of.operator, of.step, of.limits[of.within(room)]) for of in self.formed()]
+        other = {limit.operator for limit in each if limit.bytes != NORMAL}
+        found: list[Limit] = []
+        for limit in each:
+            last = found[-1] if found else None
+            goes_on = last is not None and (last.operator, last.bytes) == (
+                limit.operator,
+                limit.bytes,
+            )
+            if limit.operator in other and not goes_on:
+                found.append(limit)
+        return tuple(found)
 
     @property
     def _stairs(self) -> list[tuple[int, int]]:

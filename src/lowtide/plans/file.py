@@ -16,8 +16,9 @@ from typing import Any
 from lowtide.errors import UsageError
 from lowtide.ir import Graph, Model
 from lowtide.ir.state import state_order
+from lowtide.lower.nodes import NORMAL
 from lowtide.rows.prepare import Prepared
-from lowtide.rows.stages import Choice, Fused
+from lowtide.rows.stages import Choice, Fused, Limit
 
 SCHEMA = "lowtide.plan/1"
 
@@ -80,10 +81,7 @@ def read_plan(path: Path, model: Model, modes: Modes) -> dict[str, Any]:
                     Fused(tuple(map(_whole, block["operators"])), _whole(block["kept_rows"]))
                     for block in stage.get("blocks", ())
                 ),
-                tuple(
-                    (_whole(limit["operator"]), _whole(limit["at_most_bytes"], "amount of bytes"))
-                    for limit in stage.get("scratch", ())
-                ),
+                tuple(sorted(map(_limit, stage.get("scratch", ())))),
                 _go(stage.get("rows_in_a_go", 1), stage.get("strip_width")),
             )
             for stage in document["stages"]
@@ -105,6 +103,13 @@ def _whole(value: object, what: str = "operator's number") -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise ValueError(f"{value!r} is no {what}")
     return value
+
+
+def _limit(value: Mapping[str, object]) -> Limit:
+    step = _whole(value.get("from_step", 0), "number of a step")
+    most = value["at_most_bytes"]
+    amount = NORMAL if most is None else _whole(most, "amount of bytes")
+    return Limit(_whole(value["operator"]), step, amount)
 
 
 def _width(value: object) -> int | None:
@@ -186,7 +191,7 @@ def with_views(ready: Prepared, stages: Sequence[Choice]) -> tuple[Choice, ...]:
         )
     alone = {g.operator for g in ready.groups if {*range(g.first, g.last)} & ready.table.alone}
     for stage in stages:
-        if beside := {op for op, _ in stage.limits}.difference(stage.operators):
+        if beside := {of.operator for of in stage.limits}.difference(stage.operators):
             raise UsageError(
                 f"the scratch memory of operator {min(beside)} is limited in a stage, but it is not "
                 "in the stage",

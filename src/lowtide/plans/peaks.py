@@ -42,6 +42,28 @@ class Touched:
     end: Ints
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """Groups cut into stretches of steps, in their order: of each part its group, its first step and the
+    one after its last, by number in the table. Those of group g are `begin[g]` to `begin[g + 1]` - 1."""
+
+    group: Ints
+    step: Ints
+    stop: Ints
+    begin: Ints
+
+    @staticmethod
+    def of(firsts: Ints, counts: Sequence[int]) -> Parts:
+        """Of groups whose steps begin at `firsts`, the last of which is where all end: so many parts of
+        each, of as many steps, very nearly."""
+        many = np.array(counts, np.int64)
+        begin = np.cumsum([0, *counts])
+        group = repeated(np.arange(len(many)), many)
+        at = np.arange(len(group)) - begin[group]
+        step = firsts[group] + at * np.diff(firsts)[group] // many[group]
+        return Parts(group, step, np.append(step[1:], firsts[-1]), begin)
+
+
 class GroupedRows:
     """The rows of a table, and the groups of nodes that touch them; no order of steps changes any of it.
 
@@ -193,33 +215,37 @@ class Peaks:
                 for group, more in self._longer.get(reader, ()):
                     sums[group + 1 - self._begin :] += more
             done = last
-            most = self._by_group(last, firsts, sums, own).max(axis=1)
+            starts = self._ends[firsts - self._begin]
+            by_group = self._by_part(last, firsts, sums, own, starts)
+            most = by_group.max(axis=1, where=_above(len(firsts)), initial=np.iinfo(np.int32).min)
             found.append(most.astype(np.int64) + self._rows.through[last])
         return found
 
-    def by_group(self, last: int, firsts: Ints, scratch: Ints) -> Ints:
-        """The same of the stages that end before `last` alone, by group from the first of `firsts` on:
-        the most that is live while its steps run. Far below 0 for groups before a stage."""
+    def by_part(self, last: int, firsts: Ints, scratch: Ints, parts: Parts) -> Ints:
+        """The same of the stages that end before `last` alone, by part of groups from the first of
+        `firsts` on: the most that is live while its steps run. Far below 0 for groups before a stage."""
         sums = self._sums
         for reader in range(self._begin, last):
             for group, more in self._longer.get(reader, ()):
                 sums = sums.copy() if sums is self._sums else sums
                 sums[group + 1 - self._begin :] += more
         own = scratch[self._low : self._high]
-        live = self._by_group(last, firsts, sums, own).astype(np.int64)
+        first = int(firsts[0])
+        mine = slice(int(parts.begin[first]), int(parts.begin[last]))
+        live = self._by_part(last, firsts, sums, own, parts.step[mine] - self._low)
+        before = parts.group[mine][None, :] < firsts[:, None]
+        live = np.where(before, np.iinfo(np.int32).min, live).astype(np.int64)
         return live + int(self._rows.through[last])
 
-    def _by_group(self, last: int, firsts: Ints, sums: Ints, own: Ints) -> Ints:
-        """By stretch of groups between `firsts`, beside what is there before `last`."""
-        ends = self._ends[firsts - self._begin]
-        begin, end = int(ends[0]), int(self._ends[last - self._begin])
+    def _by_part(self, last: int, firsts: Ints, sums: Ints, own: Ints, starts: Ints) -> Ints:
+        """By the steps from each of `starts` to the next, beside what is there before `last`."""
+        begin, end = int(starts[0]), int(self._ends[last - self._begin])
         live = (
             sums[last - self._begin, begin:end]
             + own[begin:end]
             - sums[firsts - self._begin, begin:end]
         )
-        parts = np.maximum.reduceat(live, ends - begin, axis=1)
-        return np.where(_above(len(firsts)), parts, np.iinfo(np.int32).min)
+        return np.asarray(np.maximum.reduceat(live, starts - begin, axis=1))
 
     def touches(self, first: int) -> int:
         """How many rows the steps of the stage of groups [first, last) touch, each step's counted."""

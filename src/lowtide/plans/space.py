@@ -24,10 +24,10 @@ from lowtide.effort import Budget, budget
 from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
-from lowtide.lower.nodes import Exchange, Lowered, Reads
+from lowtide.lower.nodes import NORMAL, Exchange, Lowered, Reads
 from lowtide.plans.cost import CostModel, FormCost, OperatorCosts
 from lowtide.plans.edges import Edge, Formed, unbeaten
-from lowtide.plans.peaks import GroupedRows, Peaks, Touched
+from lowtide.plans.peaks import GroupedRows, Parts, Peaks, Touched
 from lowtide.plans.refills import FlashModel, flash_model
 from lowtide.plans.strips import in_strips
 from lowtide.rows.blocks import selections
@@ -39,6 +39,10 @@ from lowtide.rows.table import Ints, RowTable
 
 WORK = 120_000_000
 """What the stages of a network may spend by default: a few times what common networks take."""
+
+PARTS = 8
+"""Into how many parts an operator's steps are cut, each of which may run in another form: what is live
+beside it changes from step to step."""
 
 GOES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 """How many rows a stage may make in a go where flash is slow, as long as it makes half as many."""
@@ -122,6 +126,7 @@ class Stages:
     flash: FlashModel | None = None
     operators: Sequence[int] = ()
     _rows: GroupedRows = field(init=False)
+    _parts: Parts = field(init=False)
     _forms: dict[int, Sequence[FormCost]] = field(init=False)
     _scratch: Ints = field(init=False)
     _tensor: Ints = field(init=False)
@@ -139,6 +144,8 @@ class Stages:
             if (price := (self.prices or {}).get(group.operator))
             and (len(price.forms) > 1 or price.forms[0].narrow or not price.forms[0].normal)
         }
+        counts = [self._parts_of(number) for number in range(len(self.groups))]
+        self._parts = Parts.of(self._rows.begin, counts)
         formed = np.zeros(len(self.groups) + 1, np.bool_)
         formed[list(self._forms)] = True
         self._scratch = np.where(formed[self._rows.group_of], 0, table.step_scratch)
@@ -156,6 +163,14 @@ class Stages:
         self._sums = list(
             zip(*(accumulate(column) for column in zip(*each, strict=True)), strict=True)
         )
+
+    def _parts_of(self, number: int) -> int:
+        """Into how many parts, each of which may be in another form, the steps of a group are cut."""
+        group = self.groups[number]
+        if number not in self._forms or group.operator not in self.lowered:
+            return 1
+        node = self.lowered[group.operator].nodes[0]
+        return min(PARTS, node.steps) if len(self._forms[number]) > 1 and node.can_part else 1
 
     def _weights(self, operator: int) -> tuple[int, int, int]:
         """MACs, cost in the quickest form at full width, and whether it is a block."""
@@ -192,12 +207,14 @@ class Stages:
         peaks = Peaks(self._rows, first, last, go=go)
         order = peaks.order
         space.budget.spend(peaks.touches(first))
-        beside = peaks.by_group(last, np.arange(first, last), self._scratch)
+        parts = self._parts
+        beside = peaks.by_part(last, np.arange(first, last), self._scratch, parts)
         quickest, smallest = beside.copy(), beside.copy()
-        for group in range(first, last):
+        starts = (parts.begin[first : last + 1] - parts.begin[first]).tolist()
+        for group, (start, stop) in enumerate(itertools.pairwise(starts), first):
             if group in self._forms:
-                quickest[:, group - first] += self._forms[group][-1].scratch
-                smallest[:, group - first] += self._forms[group][0].scratch
+                quickest[:, start:stop] += self._forms[group][-1].scratch
+                smallest[:, start:stop] += self._forms[group][0].scratch
         most, least = quickest.max(axis=1).tolist(), smallest.max(axis=1).tolist()
         for begin in range(last - (1 if go == 1 else 2), first - 1, -1):
             if begin < last - 1 and space.budget.used_up:
@@ -208,7 +225,7 @@ class Stages:
                 space.budget.spend(peaks.touches(begin))
                 at = begin - first
                 waits = self._waits(order[order >= self._rows.begin[begin]])
-                formed = partial(self._formed, begin, beside[at, at:])
+                formed = partial(self._formed, begin, beside[at, starts[at] :])
                 whole = self._whole(begin, last, go, waits, (most[at], least[at], formed))
                 yield whole
                 if go == 1:
@@ -221,15 +238,23 @@ class Stages:
         return self.flash.cache.waits(self.flash.refilled(self._operators[order]))
 
     def _formed(self, first: int, beside: Ints) -> list[Formed]:
-        """The operators from group `first` on that have several forms, `beside[g]` bytes being live
-        beside the scratch memory of the g-th group."""
-        found = []
-        for at, live in enumerate(beside.tolist(), first):
+        """The operators from group `first` on that have several forms, `beside[p]` bytes being live
+        beside the scratch memory of the p-th part."""
+        found, parts = [], self._parts
+        mine = slice(int(parts.begin[first]), int(parts.begin[first]) + len(beside))
+        of = (parts.group[mine], parts.step[mine], parts.stop[mine], beside)
+        for at, start, stop, live in zip(*(each.tolist() for each in of), strict=True):
             if forms := self._forms.get(at):
+                begin = int(self._rows.begin[at])
+                first, last, steps = (
+                    start - begin,
+                    stop - begin,
+                    int(self._rows.begin[at + 1]) - begin,
+                )
                 needs = [live + form.scratch for form in forms]
-                limits = [None if form.normal else form.scratch for form in forms]
-                costs = [form.whole for form in forms]
-                found.append(Formed(self.groups[at].operator, needs, costs, limits))
+                limits = [NORMAL if form.normal else form.scratch for form in forms]
+                costs = [form.whole * last // steps - form.whole * first // steps for form in forms]
+                found.append(Formed(self.groups[at].operator, needs, costs, limits, first))
         return found
 
     def _touches(self, operator: int, tensors: frozenset[int]) -> bool:
@@ -406,7 +431,7 @@ def _in_strip(operators: Sequence[_InStrips], at: int) -> list[Formed]:
                 of.operator,
                 of.needs[:, at].tolist(),
                 of.costs[:, at].tolist(),
-                [None if normal else limit for normal, limit in limits],
+                [NORMAL if normal else limit for normal, limit in limits],
             )
         )
     return found

@@ -40,8 +40,8 @@ class Values:
 
     `inputs[op]` are what operator op reads, None where it omits an input, `outputs[op]` what it makes;
     `states[op]` what the variables that it changes hold afterwards, by tensor. `last` is what each
-    tensor holds at the end of a run, `first` what variables hold before it.
-
+    tensor holds at the end of a run, `first` what variables hold before it. `inside[op]` is what op reads
+    where it runs inside of a block.
     """
 
     graph: Graph
@@ -51,10 +51,18 @@ class Values:
     states: dict[int, dict[int, Value]] = field(default_factory=dict)
     last: dict[int, Value] = field(default_factory=dict)
     first: dict[int, Value] = field(default_factory=dict)
+    inside: dict[int, int] = field(default_factory=dict)
 
     def last_input(self, tensor: int) -> Value:
         """What a caller gives for an input."""
         return self.last[tensor]
+
+    def read_inside(self, op: Op) -> int:
+        """What an operator reads inside of a block, whichever node runs it: nodes go on with rows that
+        others have kept."""
+        if op.id not in self.inside:
+            self.inside[op.id] = self.symbols.new(f"what operator {op.id} reads inside of a block")
+        return self.inside[op.id]
 
     def new(self, tensor: Tensor, what: str = "") -> Value:
         """A value of its own for a tensor."""

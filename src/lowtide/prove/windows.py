@@ -7,7 +7,7 @@ is made of the inputs (y * stride - before + k * dilation, ...), and padding whe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -211,7 +211,6 @@ class _Kept:
     label: int
     wide: int
     pixel: int
-    rounds: dict[int, int] = field(default_factory=dict)
 
     def position(self, row: int, column: int) -> int:
         """Of a row's byte, from a column on."""
@@ -254,9 +253,7 @@ def block(call: Call) -> Judged:
     call.expect("stride", call.number("stride_h"), rows.stride)
     call.expect("height", call.number("in_h"), height)
     expands = "expand" in parts or joins
-    inner = _Kept(
-        call.values.symbols.new(f"what operator {core.id} reads inside of a block"), width, channels
-    )
+    inner = _Kept(call.values.read_inside(core), width, channels)
     reach = min(over.read, (over.made - 1) * columns.stride + columns.kernel - over.pad)
     line = max(0, reach) * channels
     fresh = rows.kernel - kept

@@ -10,6 +10,7 @@ from lowtide.commands.options import plan_fields
 from lowtide.commands.planned import Planned
 from lowtide.ir import Graph
 from lowtide.ir.macs import graph_macs
+from lowtide.lower.nodes import NORMAL
 from lowtide.plans.file import SCHEMA, graph_digest
 from lowtide.plans.placer import Point
 from lowtide.program.assemble import Assembly, ByOperators, ByRows
@@ -21,7 +22,7 @@ from lowtide.report.saved import saved_lines, savings_document
 from lowtide.report.sliding import slid_fields, slid_text
 from lowtide.report.terminal import GLUE
 from lowtide.report.text import amount, change, plain, table
-from lowtide.rows.stages import RowPlan, Stage
+from lowtide.rows.stages import Limit, RowPlan, Stage
 
 _NAMED = 4
 """Live tensors that a stage's line names."""
@@ -228,9 +229,7 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         "stages": [
             {
                 **fields_of(stage, "operators", "strip_width"),
-                "scratch": [
-                    {"operator": op, "at_most_bytes": most} for op, most in stage.choice.limits
-                ],
+                "scratch": [_limit_document(limit) for limit in stage.choice.limits],
                 "blocks": [fields_of(block, "operators", "kept_rows") for block in stage.blocks],
                 **({} if stage.choice.go == 1 else {"rows_in_a_go": stage.choice.go}),
                 "peak_bytes": stage.peak_bytes,
@@ -247,6 +246,12 @@ def plan_document(planned: Planned) -> dict[str, Any]:
     if planned.points is not None:
         document["front"] = [_point_document(point) for point in planned.points]
     return document
+
+
+def _limit_document(limit: Limit) -> dict[str, object]:
+    most = None if limit.bytes == NORMAL else limit.bytes
+    start = {"from_step": limit.step} if limit.step else {}
+    return {"operator": limit.operator, **start, "at_most_bytes": most}
 
 
 def _flash_fields(planned: Planned) -> dict[str, Any]:

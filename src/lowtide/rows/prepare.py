@@ -17,7 +17,7 @@ from lowtide.rows.blocks import BlockOption, find_blocks
 from lowtide.rows.bounds import check_rows
 from lowtide.rows.groups import Group, groups_of
 from lowtide.rows.joined import Joined, joined
-from lowtide.rows.stages import Choice, Fused
+from lowtide.rows.stages import Choice, Fused, Limit
 from lowtide.rows.table import RowTable, row_table
 from lowtide.rows.views import resolve_views, with_exchanges
 from lowtide.target import ANY, Target
@@ -108,7 +108,7 @@ class Prepared:
         self,
         operators: Sequence[int],
         strip_width: int | None,
-        limits: Sequence[tuple[int, int]] = (),
+        limits: Sequence[Limit] = (),
         go: int = 1,
     ) -> Choice:
         """Operators of `wide` as a choice of the network's, some of them within `limits`."""
@@ -119,7 +119,7 @@ class Prepared:
             tuple(member for n in operators for member in self.members(n)),
             strip_width,
             tuple(Fused(block.operators, block.kept) for block in blocks),
-            tuple(sorted((self.members(op)[0], limit) for op, limit in limits)),
+            tuple(sorted(replace(of, operator=self.members(of.operator)[0]) for of in limits)),
             go,
         )
 

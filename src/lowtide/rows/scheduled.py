@@ -8,7 +8,9 @@ Nothing lies anywhere yet, so that one schedule can be placed with little effort
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import accumulate
 
 from lowtide.errors import UsageError
 from lowtide.ir import Graph
@@ -25,6 +27,7 @@ from lowtide.rows.stages import (
     RowPlan,
     Segment,
     Stage,
+    Step,
     live_bytes,
     lower_bound,
     row_lives,
@@ -77,6 +80,7 @@ def scheduled(ready: Prepared, choices: Sequence[Choice]) -> Scheduled:
     known = (ready.lowered, ready.within)
     cropper = Cropper(ready.wide, ready.joined.crops)
     nodes: list[AnyNode] = []
+    parts: list[tuple[AnyNode, ...]] = []
     segments: list[Segment] = []
     strips: dict[int, CroppedRun] = {}
     spans: list[tuple[int, int]] = []
@@ -87,7 +91,8 @@ def scheduled(ready: Prepared, choices: Sequence[Choice]) -> Scheduled:
         mine = [next(groups) for _ in operators] or list(groups)
         if choice.strip_width is None:
             here = variant.nodes[mine[0].first : mine[-1].last] if mine else ()
-            nodes += [_form(ready, choice, node, _operator(node)) for node in here]
+            nodes += here
+            parts += [_parts(ready, choice, node, _operator(node)) for node in here]
             segments.append(Segment(begin, len(nodes), go=choice.go))
             macs += sum(op_macs(ready.wide, ready.wide.ops[op]) for op in operators)
             for op in operators:
@@ -103,20 +108,31 @@ def scheduled(ready: Prepared, choices: Sequence[Choice]) -> Scheduled:
                 graph = cropper.graph
                 for op in run.operators:
                     here = lower_op(graph, graph.ops[op], known, ready.target).nodes
-                    nodes += [_form(ready, choice, node, cropper.origin[op]) for node in here]
+                    nodes += here
+                    parts += [_parts(ready, choice, node, cropper.origin[op]) for node in here]
                 segments.append(Segment(start, len(nodes), run.times))
         spans.append((begin, len(nodes)))
     graph = cropper.graph
     roots = {t: ready.views.get(c.tensor, c.tensor) for t, c in cropper.crops.items()}
-    table = row_table(
+    row_table_of = partial(
+        row_table,
         graph,
-        nodes,
-        {**ready.views, **roots},
+        views={**ready.views, **roots},
         outside=ready.outside,
         crops=cropper.crops,
         preserve=ready.preserve_input,
     )
-    steps = steps_of(table, segments)
+    if all(len(of) == 1 for of in parts):
+        nodes = [node for (node,) in parts]
+        table = row_table_of(nodes)
+        steps = steps_of(table, segments)
+    else:  # the order of steps is that of whole nodes
+        firsts = [0, *accumulate(map(len, parts))]
+        steps = _in_parts(steps_of(row_table_of(nodes), segments), parts, firsts)
+        nodes = [node for of in parts for node in of]
+        table = row_table_of(nodes)
+        segments = [replace(s, first=firsts[s.first], last=firsts[s.last]) for s in segments]
+        spans = [(firsts[first], firsts[last]) for first, last in spans]
     lives = row_lives(table, steps, segments)
     live = live_bytes(table, steps, lives)
     plan = RowPlan(
@@ -148,12 +164,31 @@ def _operator(node: AnyNode) -> int:
     return -1 if isinstance(node, Exchange) else node.op
 
 
-def _form(ready: Prepared, choice: Choice, node: AnyNode, operator: int) -> AnyNode:
-    """The node of an operator of the wider graph in the form that the choice says."""
-    if not isinstance(node, Node):
-        return node
-    limit = choice.limit(ready.members(operator))
-    return node if limit is None else node.within(limit)
+def _parts(ready: Prepared, choice: Choice, node: AnyNode, operator: int) -> tuple[AnyNode, ...]:
+    """The node of an operator of the wider graph in the form that the choice says; or nodes for parts of
+    its steps, each in the form that it says of those."""
+    limits = () if isinstance(node, Exchange) else choice.limits_of(ready.members(operator))
+    if isinstance(node, Exchange) or not limits:
+        return (node,)
+    starts = [0, *(limit.step for limit in limits[1:] if limit.step < node.steps)]
+    forms = [node.within(limit.bytes) for limit in limits]
+    if len(starts) == 1 or not node.can_part:
+        return (forms[0],)
+    ends = (*starts[1:], node.steps)
+    return tuple(
+        form.part(start, end) for form, start, end in zip(forms, starts, ends, strict=False)
+    )
+
+
+def _in_parts(
+    steps: Sequence[Step], parts: Sequence[Sequence[AnyNode]], firsts: Sequence[int]
+) -> tuple[Step, ...]:
+    """Steps of whole nodes as those of their parts, which are nodes from number `firsts[node]` on."""
+    places = [
+        [(first + at, step) for at, part in enumerate(of) for step in range(part.steps)]
+        for first, of in zip(firsts, parts, strict=False)
+    ]
+    return tuple(places[node][step] for node, step in steps)
 
 
 def _stripes(

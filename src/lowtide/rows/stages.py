@@ -46,28 +46,36 @@ class Fused:
     kept_rows: int
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Limit:
+    """From step `step` of it on, an operator runs in the form of the most scratch memory that is at most
+    `bytes`, or of the least, or, if that is NORMAL, in its normal form."""
+
+    operator: int
+    step: int
+    bytes: int
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """Operators that run together, in strips of `strip_width` columns if that is not None; otherwise
     they make `go` rows in a go.
 
     Kernels that have several forms run in their normal one, but for those of operators of which `limits`
-    says how many bytes of scratch memory they may take: those run in the form of the most that is no
-    more, or of the least. Some of the operators may run as `blocks`, whose limit is that of the
-    first of their operators.
+    says how many bytes of scratch memory they may take: the first from step 0 on, others from a later
+    one, which full width alone has. Some of the operators may run as `blocks`, whose limits are those of
+    the first of their operators.
     """
 
     operators: tuple[int, ...]
     strip_width: int | None = None
     blocks: tuple[Fused, ...] = ()
-    limits: tuple[tuple[int, int], ...] = ()
+    limits: tuple[Limit, ...] = ()
     go: int = 1
 
-    def limit(self, members: Sequence[int]) -> int | None:
-        """Bytes of scratch memory that the operator, or block, of these operators of the network may
-        take; None if it is to run in its normal form."""
-        limits = dict(self.limits)
-        return next((limits[member] for member in members if member in limits), None)
+    def limits_of(self, members: Sequence[int]) -> tuple[Limit, ...]:
+        """Those of the operator, or block, of these operators of the network, by their first steps."""
+        return tuple(sorted(limit for limit in self.limits if limit.operator in members))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@
 
 #define LT_BLOCK_ROWS 8 /* the most that the kernel's height may be */
 
-/* One output row, or none: the first `ahead` steps only fill the kept rows.
+/* One output row, or none: the first `ahead` steps only fill the kept rows. Below 0, the first step makes
+ * row -ahead: those before it are made by another node, which keeps the same rows.
  *
  * With F = kernel_h - kept, P = piece, the pixels that are made at a time (the last time as many as are
  * left), and V = (P - 1) * stride_w + kernel_w, the columns that a piece reads, or in_w if that is less:
@@ -33,8 +34,8 @@ typedef struct {
     const lt_conv_packed_s8 *project;       /* null: there is none; else out_w is not used */
     uint16_t in_h, in_w;                    /* of the input; what is outside of it is padding */
     uint16_t out_w, piece;
-    uint16_t kept, ahead;
-    int16_t pad_top, pad_left;
+    uint16_t kept;
+    int16_t ahead, pad_top, pad_left;
     uint8_t stride_h;
     uint8_t lean; /* the kernels run in their lean forms */
 } lt_block_s8;

@@ -21,8 +21,8 @@ typedef struct {
     const lt_conv_4x2_s8 *project;        /* null: there is none */
     uint16_t in_h, in_w;                    /* of the input; what is outside of it is padding */
     uint16_t out_w, piece;
-    uint16_t kept, ahead;
-    int16_t pad_top, pad_left;
+    uint16_t kept;
+    int16_t ahead, pad_top, pad_left;
     uint8_t stride_h;
     uint8_t lean; /* the depthwise convolution runs in its plain form */
     uint8_t in_place; /* see lt_block.h: `project` is direct and not lean, its in_c <= out_c */

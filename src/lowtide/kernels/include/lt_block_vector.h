@@ -21,8 +21,8 @@ typedef struct {
     const lt_conv_vector_s8 *project;        /* null: there is none */
     uint16_t in_h, in_w;                     /* of the input; what is outside of it is padding */
     uint16_t out_w, piece;
-    uint16_t kept, ahead;
-    int16_t pad_top, pad_left;
+    uint16_t kept;
+    int16_t ahead, pad_top, pad_left;
     uint8_t stride_h;
 } lt_block_vector_s8;
 

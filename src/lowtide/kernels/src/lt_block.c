@@ -61,7 +61,7 @@ LT_SHARED void lt_block_run(const lt_block *b, const lt_step *step)
                 if (high > old) {
                     b->expand(b, old, high - old, &expanding);
 #ifdef LT_TRACE
-                    if (step->row == 0 || i >= fresh - b->stride_h) { /* made for the first time */
+                    if (step->row == b->ahead || i >= fresh - b->stride_h) { /* made for the first time */
                         lt_trace_inner(0, (top + kept + i) * b->in_w + old, to, (high - old) * size);
                     }
 #endif
@@ -113,7 +113,7 @@ LT_SHARED void lt_separable_run(const lt_block *b, const lt_step *step)
         pixels = between;
         b->depthwise(b, n, b->pad_left - (x * b->stride_w), b->in_w, &first);
 #ifdef LT_TRACE
-        lt_trace_inner(1, step->row * b->out_w + x, between, n * b->channels);
+        lt_trace_inner(1, (step->row - b->ahead) * b->out_w + x, between, n * b->channels);
 #endif
         b->project(b, n, &last);
         to = (int8_t *)to + (n * b->out_c);
