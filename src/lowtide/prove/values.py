@@ -40,8 +40,8 @@ class Values:
 
     `inputs[op]` are what operator op reads, None where it omits an input, `outputs[op]` what it makes;
     `states[op]` what the variables that it changes hold afterwards, by tensor. `last` is what each
-    tensor holds at the end of a run, `first` what variables hold before it. `inside[op]` is what op reads
-    where it runs inside of a block.
+    tensor holds at the end of a run, `first` what variables hold before it. `inside[op]` is what op
+    reads where it runs inside of a block.
     """
 
     graph: Graph
