@@ -192,7 +192,7 @@ class Node:
     memory and more instructions, or the other way round. `work` is what the kernel does, for the cost
     model. If its scratch memory depends on how many columns it makes, `narrow_scratch[n]` is what n of
     them need. What a step does may depend on its number (None), on nothing but its rows (""), or on a
-    field of the params that is `counted` in steps.
+    field of the params that is `counted` in steps. Some of the steps of another node are a part `of` it.
     """
 
     op: int
@@ -208,6 +208,7 @@ class Node:
     narrow_scratch: tuple[int, ...] = ()
     forms: tuple[Node, ...] = field(default=(), repr=False)
     counted: str | None = None
+    of: Node | None = field(default=None, repr=False)
 
     @property
     def can_part(self) -> bool:
@@ -238,7 +239,13 @@ class Node:
             steps=stop - first,
             work=None if self.work is None else PartOf(self.work, stop - first, self.steps),
             forms=(),
+            of=self,
         )
+
+    @property
+    def whole(self) -> Node:
+        """The node of all steps of which this one has some; itself if it has all."""
+        return self if self.of is None else self.of
 
     @property
     def works(self) -> Kernel:

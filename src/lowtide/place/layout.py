@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from lowtide.ir import Graph
 from lowtide.ir.liveness import in_arena, lifetimes
 from lowtide.lower.nodes import Node, Port
-from lowtide.place import ALLOCATORS, Item, Move, Placement, Problem
+from lowtide.place import ALLOCATORS, Item, Move, Placement, Problem, Rectangle, validate
 from lowtide.place.rows import FULL, place_rows
 from lowtide.rows.stages import Segment, Step, live_bytes
 from lowtide.rows.table import Cut, RowTable
@@ -118,6 +118,28 @@ class RowLayout:
     pieces: frozenset[int]
     step_scratch: Mapping[int, tuple[int, ...]]
 
+    def having(
+        self, table: RowTable, steps: Sequence[Step], places: Mapping[int, int]
+    ) -> RowLayout:
+        """The same rows at the same offsets, with the scratch memory of another table of theirs: in slot
+        s at `places[s]`, or where it is. It is validated anew."""
+        rows, old = len(table.size), self.placement
+        known = {r.start: r.offset for r in old.rectangles if r.item >= rows} | dict(places)
+        kept = [r for r in old.rectangles if r.item < rows]
+        scratch = [
+            Rectangle(rows + slot - 1, known[slot], size, slot, slot + 1)
+            for slot, (node, _) in enumerate(steps, 1)
+            if (size := table.scratch[node])
+        ]
+        rectangles = (*kept, *scratch)
+        problem = Problem(
+            tuple(Item(r.item, r.size, r.start, r.end) for r in rectangles), old.align
+        )
+        arena = max((r.offset + problem.aligned(r.size) for r in rectangles), default=0)
+        placement = Placement(old.allocator, old.align, arena, problem.lower_bound(), rectangles)
+        validate(problem, placement)
+        return _row_layout(placement, table, steps)
+
     def places(self, tensor: int, port: Port, node: int) -> tuple[int, ...]:
         """Byte offset of every row of `port`; 0 for rows that nothing touches."""
         del node  # a row never moves
@@ -167,6 +189,10 @@ def row_layout(
     while placement.arena_bytes > align << 16:
         align *= 2
         placement = place_rows(table, steps, lives, segments, align=align, effort=effort)
+    return _row_layout(placement, table, steps)
+
+
+def _row_layout(placement: Placement, table: RowTable, steps: Sequence[Step]) -> RowLayout:
     offsets = {rectangle.item: rectangle.offset for rectangle in placement.rectangles}
     sizes = {rectangle.item: rectangle.size for rectangle in placement.rectangles}
     scratch: dict[int, list[int]] = {}

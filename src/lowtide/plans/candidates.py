@@ -157,7 +157,10 @@ def _beyond(path: Path, point: Point) -> dict[Edge, int]:
     nearly all below their highest row, and of those that reach the top the largest.
     """
     tops = stage_tops(point.placed)
-    rooms = (max(room, edge.least) for room, edge in zip(path.rooms, path.edges, strict=True))
+    rooms = (
+        edge.least if path.lean else max(room, edge.least)
+        for room, edge in zip(path.rooms, path.edges, strict=True)
+    )
     needs = list(zip(tops, rooms, path.edges, strict=True))
     highest = max(((top, need) for top, need, _ in needs), default=(0, 0))
     return {

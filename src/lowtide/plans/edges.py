@@ -8,7 +8,8 @@ an edge has no one peak, but stairs: for each amount of memory the least that th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from lowtide.lower.nodes import NORMAL
 from lowtide.rows.stages import Limit
@@ -17,7 +18,8 @@ from lowtide.rows.stages import Limit
 @dataclass(frozen=True, slots=True)
 class Formed:
     """Some steps of an operator in a stage, from `step` on, form by form: the most that is live in them,
-    what they cost, and the limit of scratch memory that picks the form (`Limit.bytes`)."""
+    what they cost, and the limit of scratch memory that picks the form (`Limit.bytes`). Forms come by
+    their scratch memory, the least first."""
 
     operator: int
     needs: Sequence[int]
@@ -72,28 +74,49 @@ class Edge:
         need, cost = self._stairs[at - 1]
         return cost, need
 
-    @property
-    def leanest(self) -> int:
-        """What it costs with each operator in its smallest form."""
-        formed = self.formed()
-        rest = self.cost - sum(min(of.costs) for of in formed)
-        return rest + sum(of.costs[of.within(0)] for of in formed)
+    def reserved(self, room: int) -> int:
+        """The bytes that it needs before forms take what is free: each operator has in all its steps as
+        much scratch memory as in those in which it has the least. At most `room`, which picks the
+        forms."""
+        found = self.least
+        for parts in self._by_operator():
+            form = min(of.within(room) for of in parts)
+            found = max(found, *(of.needs[form] for of in parts))
+        return min(room, found)
 
-    def limits(self, room: int) -> tuple[Limit, ...]:
-        """Of operators that are not in their normal form in so many bytes (0: in their smallest forms)
-        the scratch memory they may take."""
-        each = [Limit(of.operator, of.step, of.limits[of.within(room)]) for of in self.formed()]
+    def leanest(self, room: int) -> int:
+        """What it costs in so many bytes if operators are in their smallest form where they have the
+        least scratch memory in any case."""
+        picked = self._picked(room, lean=True)
+        formed = sum(of.costs[form] for of, form in picked)
+        return self.cost - sum(min(of.costs) for of, _ in picked) + formed
+
+    def limits(self, room: int, *, lean: bool) -> tuple[Limit, ...]:
+        """The scratch memory that operators may take in so many bytes, but for those in their normal
+        form; `lean` is as for `leanest`."""
+        picked = self._picked(room, lean=lean)
+        each = [Limit(of.operator, of.step, of.limits[form]) for of, form in picked]
         other = {limit.operator for limit in each if limit.bytes != NORMAL}
         found: list[Limit] = []
         for limit in each:
             last = found[-1] if found else None
-            goes_on = last is not None and (last.operator, last.bytes) == (
-                limit.operator,
-                limit.bytes,
-            )
+            goes_on = last is not None and replace(last, step=limit.step) == limit
             if limit.operator in other and not goes_on:
                 found.append(limit)
         return tuple(found)
+
+    def _picked(self, room: int, *, lean: bool) -> list[tuple[Formed, int]]:
+        found: list[tuple[Formed, int]] = []
+        for parts in self._by_operator():
+            forms = [of.within(room) for of in parts]
+            least = min(forms) if lean else -1
+            found += [
+                (of, 0 if form == least else form) for of, form in zip(parts, forms, strict=True)
+            ]
+        return found
+
+    def _by_operator(self) -> list[list[Formed]]:
+        return [list(parts) for _, parts in groupby(self.formed(), lambda of: of.operator)]
 
     @property
     def _stairs(self) -> list[tuple[int, int]]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from lowtide.place import Placement
 from lowtide.place.layout import RowLayout, row_layout
 from lowtide.place.rows import FULL
+from lowtide.plans.refit import refitted
 from lowtide.rows.scheduled import Scheduled
 from lowtide.rows.stages import Choice, RowPlan
 
@@ -50,7 +51,7 @@ def placed(rows: Scheduled, *, effort: int = FULL) -> PlacedPlan:
     layout = row_layout(
         rows.table, plan.steps, rows.lives, plan.segments, align=align, effort=effort
     )
-    return PlacedPlan(rows, layout)
+    return PlacedPlan(*refitted(rows, layout))
 
 
 def stage_tops(of: PlacedPlan) -> list[int]:

@@ -21,9 +21,9 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
-    """A plan whose rows lie nowhere yet: the `instructions` that a model predicts of it, the bytes of
-    slow flash that it reads into the part's cache (None: not known), and the cycles that it `waits` for
-    them."""
+    """A plan whose rows lie nowhere yet. If there is room for all that is wanted of it, a model predicts
+    that it takes so many `instructions`, reads so many bytes of slow flash into the part's cache (None:
+    not known), and `waits` so many cycles for them."""
 
     rows: Scheduled = field(repr=False)
     instructions: int
@@ -94,12 +94,17 @@ class Placer:
         """The plan of these stages."""
         if choices not in self._drafts:
             rows = scheduled(self.ready, choices)
-            instructions, refilled, waits = self.model.program(rows.executed), None, 0
-            if self.flash is not None:
-                each = refilled_by(rows, self.ready, self.flash)
-                refilled, waits = sum(each), sum(map(self.flash.cache.waits, each))
-            self._drafts[choices] = Draft(rows, instructions, refilled, waits)
+            wanted = rows.having(rows.wanted) if rows.in_parts else rows
+            self._drafts[choices] = Draft(rows, *self._costs(wanted))
         return self._drafts[choices]
+
+    def _costs(self, rows: Scheduled) -> tuple[int, int | None, int]:
+        """Instructions, bytes read of slow flash (None: not known), cycles of waiting for it."""
+        refilled, waits = None, 0
+        if self.flash is not None:
+            each = refilled_by(rows, self.ready, self.flash)
+            refilled, waits = sum(each), sum(map(self.flash.cache.waits, each))
+        return self.model.program(rows.executed), refilled, waits
 
     def place(self, choices: tuple[Choice, ...], *, quick: bool = False) -> Point:
         """The plan of these stages, placed well, or `quick`, which takes a tenth of the time."""
@@ -108,8 +113,16 @@ class Placer:
             self._tell(f"placing plan {len(self._points) + 1}")
             draft = self.draft(choices)
             plan = placed(draft.rows, effort=effort)
+            instructions, refilled, waits = self._costs(plan.rows)
             times = draft.macs / (graph_macs(self.ready.graph) or 1)
-            of = draft.macs, times, draft.peak_bytes, choices, plan, draft.cost, self.ready
-            told = draft.instructions, draft.refilled_bytes
-            self._points[choices, effort] = Point(*of, *told)
+            of = (
+                draft.macs,
+                times,
+                draft.peak_bytes,
+                choices,
+                plan,
+                instructions + waits,
+                self.ready,
+            )
+            self._points[choices, effort] = Point(*of, instructions, refilled)
         return self._points[choices, effort]

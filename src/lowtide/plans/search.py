@@ -8,7 +8,7 @@ over the edges.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -23,14 +23,16 @@ _STEP = 0.995
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path:
-    """A plan: its edges, and in how many bytes the forms of each fit (0: they are the smallest); the
-    most that one of them needs in bytes, its MACs and its cost."""
+    """A plan: its edges, and in how many bytes the forms of each fit; the most that one of them needs in
+    bytes, its MACs and its cost. If it is `lean`, operators are in their smallest forms where they have
+    the least scratch memory in any case."""
 
     edges: tuple[Edge, ...]
     rooms: tuple[int, ...]
     peak: int
     macs: int
     cost: int
+    lean: bool = False
 
     @property
     def blocks(self) -> int:
@@ -43,20 +45,20 @@ class Path:
         return any(edge.width is not None for edge in self.edges)
 
     def beats(self, other: Path) -> bool:
-        """Whether the other one is better in nothing; to have no blocks is better, and so is to have all
-        operators in their smallest forms, which may place better."""
+        """Whether the other one is better in nothing; to have no blocks is better, and so is to be lean,
+        which may place better."""
         return (
             self.cost <= other.cost
             and self.peak <= other.peak
             and self.macs <= other.macs
             and (not self.blocks or other.blocks > 0)
-            and (any(other.rooms) or not any(self.rooms))
+            and (self.lean or not other.lean)
         )
 
     def leanest(self) -> Path:
-        """The same with all operators in their smallest forms."""
-        cost = sum(edge.leanest for edge in self.edges)
-        return replace(self, rooms=(0,) * len(self.edges), cost=cost)
+        """The same, lean."""
+        each = zip(self.edges, self.rooms, strict=True)
+        return replace(self, lean=True, cost=sum(edge.leanest(room) for edge, room in each))
 
     @property
     def quickest(self) -> int:
@@ -66,8 +68,7 @@ class Path:
 
 def ladder(space: Space, step: float = _STEP) -> Iterator[Path]:
     """Plans that nothing beats in peak and cost, the cheapest first, the last of least peak; `step` is
-    as for `_STEP`. That one comes again with all operators in their smallest forms, which may place
-    better.
+    as for `_STEP`. That one comes again, lean, which may place better.
     """
     path = cheapest(space)
     while path is not None:
@@ -124,8 +125,27 @@ def cheapest(
         edges.append(step[0])
         rooms.append(step[1])
         at = step[0].first
+    beside = [more.get(edge, 0) for edge in edges]
+    peak = _settle(edges, rooms, beside)
     macs = sum(edge.macs for edge in edges)
-    return Path(tuple(edges[::-1]), tuple(rooms[::-1]), end[1], macs, end[0])
+    costs = (edge.within(room) for edge, room in zip(edges, rooms, strict=True))
+    cost = sum(found[0] for found in costs if found is not None)
+    return Path(tuple(edges[::-1]), tuple(rooms[::-1]), peak, macs, cost)
+
+
+def _settle(edges: Sequence[Edge], rooms: list[int], beside: Sequence[int]) -> int:
+    """What a path needs, whose stages need so many bytes `beside` their `rooms`; these become less where
+    only forms would need them that take what is free."""
+    while rooms:
+        needs = [room + more for room, more in zip(rooms, beside, strict=True)]
+        need = max(needs)
+        at = needs.index(need)
+        least = max(edges[at].reserved(rooms[at]) + beside[at], *needs[:at], *needs[at + 1 :], 0)
+        found = edges[at].within(least - beside[at])
+        if least == need or found is None:
+            return need
+        rooms[at] = found[1]
+    return 0
 
 
 _MOST = 1 << 60
@@ -134,6 +154,6 @@ _MOST = 1 << 60
 def choices_of(path: Path, ready: Prepared) -> tuple[Choice, ...]:
     """The stages of a path."""
     return tuple(
-        ready.choice(edge.operators, edge.width, edge.limits(room), edge.go)
+        ready.choice(edge.operators, edge.width, edge.limits(room, lean=path.lean), edge.go)
         for edge, room in zip(path.edges, path.rooms, strict=True)
     )

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from lowtide.errors import UsageError
 from lowtide.ir import Graph
@@ -27,7 +26,6 @@ from lowtide.rows.stages import (
     RowPlan,
     Segment,
     Stage,
-    Step,
     live_bytes,
     lower_bound,
     row_lives,
@@ -42,9 +40,12 @@ class Scheduled:
 
     `graph` is the network's with the operators and tensors of blocks and strips after its own, `nodes`
     are lowered from it, `plan` has their steps, and `lives` the slots in which rows of `table` are live
-    (see `row_lives`). `crops` are tensors that are part of another's memory, `parts` those that are made
-    strip by strip, `strips` says where the strips of a segment begin; `origin` is operator of a strip ->
-    that of the wider graph, `inner` block -> the two tensors inside of it, -1 for one that is not there.
+    (see `row_lives`). As long as nothing is placed, nodes run in one form from first to last; `wanted`
+    are nodes for parts of the steps of each, in the forms that they take where there is room once rows
+    lie somewhere, `normal` the same nodes in their normal form, which knows the others. `crops` are
+    tensors that are part of another's memory, `parts` those that are made strip by strip, `strips` says
+    where the strips of a segment begin; `origin` is operator of a strip -> that of the wider graph,
+    `inner` block -> the two tensors inside of it, -1 for one that is not there.
     """
 
     choices: tuple[Choice, ...]
@@ -58,6 +59,38 @@ class Scheduled:
     origin: Mapping[int, int] = field(repr=False)
     inner: Mapping[int, tuple[int, int]] = field(repr=False)
     strips: Mapping[int, CroppedRun] = field(repr=False)
+    normal: tuple[AnyNode, ...] = field(repr=False)
+    wanted: tuple[tuple[AnyNode, ...], ...] = field(repr=False)
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether an operator is to change its form while it runs."""
+        return any(len(parts) > 1 for parts in self.wanted)
+
+    def having(self, parts: Sequence[Sequence[AnyNode]]) -> Scheduled:
+        """The same steps in the same order, by nodes for parts of those of each node."""
+        firsts = [0, *accumulate(map(len, parts))]
+        places = [
+            [(first + at, step) for at, part in enumerate(of) for step in range(part.steps)]
+            for first, of in zip(firsts, parts, strict=False)
+        ]
+        nodes = tuple(node for of in parts for node in of)
+        plan, table = self.plan, self.table.having(nodes, firsts)
+        steps = tuple(places[node][step] for node, step in plan.steps)
+        spans = [(firsts[stage.first], firsts[stage.last]) for stage in plan.stages]
+        live = live_bytes(table, steps, self.lives)
+        segments = (replace(s, first=firsts[s.first], last=firsts[s.last]) for s in plan.segments)
+        operators = zip(plan.operators, parts, strict=True)
+        made = replace(
+            plan,
+            stages=_stages(self.choices, spans, steps, live),
+            segments=tuple(segments),
+            steps=steps,
+            operators=tuple(operator for operator, of in operators for _ in of),
+            peak_bytes=max(live),
+        )
+        wanted = tuple((node,) for node in nodes)
+        return replace(self, nodes=nodes, table=table, plan=made, normal=nodes, wanted=wanted)
 
     @property
     def executed(self) -> list[tuple[Node, int]]:
@@ -80,7 +113,8 @@ def scheduled(ready: Prepared, choices: Sequence[Choice]) -> Scheduled:
     known = (ready.lowered, ready.within)
     cropper = Cropper(ready.wide, ready.joined.crops)
     nodes: list[AnyNode] = []
-    parts: list[tuple[AnyNode, ...]] = []
+    normal: list[AnyNode] = []
+    wanted: list[tuple[AnyNode, ...]] = []
     segments: list[Segment] = []
     strips: dict[int, CroppedRun] = {}
     spans: list[tuple[int, int]] = []
@@ -91,8 +125,9 @@ def scheduled(ready: Prepared, choices: Sequence[Choice]) -> Scheduled:
         mine = [next(groups) for _ in operators] or list(groups)
         if choice.strip_width is None:
             here = variant.nodes[mine[0].first : mine[-1].last] if mine else ()
-            nodes += here
-            parts += [_parts(ready, choice, node, _operator(node)) for node in here]
+            normal += here
+            wanted += [_wanted(ready, choice, node, _operator(node)) for node in here]
+            nodes += map(_least, wanted[begin:])
             segments.append(Segment(begin, len(nodes), go=choice.go))
             macs += sum(op_macs(ready.wide, ready.wide.ops[op]) for op in operators)
             for op in operators:
@@ -108,31 +143,23 @@ def scheduled(ready: Prepared, choices: Sequence[Choice]) -> Scheduled:
                 graph = cropper.graph
                 for op in run.operators:
                     here = lower_op(graph, graph.ops[op], known, ready.target).nodes
-                    nodes += here
-                    parts += [_parts(ready, choice, node, cropper.origin[op]) for node in here]
+                    normal += here
+                    origin = cropper.origin[op]
+                    wanted += [_wanted(ready, choice, node, origin) for node in here]
+                nodes += map(_least, wanted[start:])
                 segments.append(Segment(start, len(nodes), run.times))
         spans.append((begin, len(nodes)))
     graph = cropper.graph
     roots = {t: ready.views.get(c.tensor, c.tensor) for t, c in cropper.crops.items()}
-    row_table_of = partial(
-        row_table,
+    table = row_table(
         graph,
-        views={**ready.views, **roots},
+        nodes,
+        {**ready.views, **roots},
         outside=ready.outside,
         crops=cropper.crops,
         preserve=ready.preserve_input,
     )
-    if all(len(of) == 1 for of in parts):
-        nodes = [node for (node,) in parts]
-        table = row_table_of(nodes)
-        steps = steps_of(table, segments)
-    else:  # the order of steps is that of whole nodes
-        firsts = [0, *accumulate(map(len, parts))]
-        steps = _in_parts(steps_of(row_table_of(nodes), segments), parts, firsts)
-        nodes = [node for of in parts for node in of]
-        table = row_table_of(nodes)
-        segments = [replace(s, first=firsts[s.first], last=firsts[s.last]) for s in segments]
-        spans = [(firsts[first], firsts[last]) for first, last in spans]
+    steps = steps_of(table, segments)
     lives = row_lives(table, steps, segments)
     live = live_bytes(table, steps, lives)
     plan = RowPlan(
@@ -156,6 +183,8 @@ def scheduled(ready: Prepared, choices: Sequence[Choice]) -> Scheduled:
         origin=cropper.origin,
         inner=cropper.inner,
         strips=strips,
+        normal=tuple(normal),
+        wanted=tuple(wanted),
     )
 
 
@@ -164,31 +193,26 @@ def _operator(node: AnyNode) -> int:
     return -1 if isinstance(node, Exchange) else node.op
 
 
-def _parts(ready: Prepared, choice: Choice, node: AnyNode, operator: int) -> tuple[AnyNode, ...]:
+def _wanted(ready: Prepared, choice: Choice, node: AnyNode, operator: int) -> tuple[AnyNode, ...]:
     """The node of an operator of the wider graph in the form that the choice says; or nodes for parts of
     its steps, each in the form that it says of those."""
     limits = () if isinstance(node, Exchange) else choice.limits_of(ready.members(operator))
     if isinstance(node, Exchange) or not limits:
         return (node,)
-    starts = [0, *(limit.step for limit in limits[1:] if limit.step < node.steps)]
-    forms = [node.within(limit.bytes) for limit in limits]
-    if len(starts) == 1 or not node.can_part:
-        return (forms[0],)
-    ends = (*starts[1:], node.steps)
-    return tuple(
-        form.part(start, end) for form, start, end in zip(forms, starts, ends, strict=False)
-    )
+    later = [limit for limit in limits[1:] if limit.step < node.steps]
+    if not later or not node.can_part:
+        return (node.within(limits[0].bytes),)
+    starts = [0, *(limit.step for limit in later), node.steps]
+    forms = (node.within(limit.bytes) for limit in (limits[0], *later))
+    return tuple(form.part(*span) for form, span in zip(forms, pairwise(starts), strict=True))
 
 
-def _in_parts(
-    steps: Sequence[Step], parts: Sequence[Sequence[AnyNode]], firsts: Sequence[int]
-) -> tuple[Step, ...]:
-    """Steps of whole nodes as those of their parts, which are nodes from number `firsts[node]` on."""
-    places = [
-        [(first + at, step) for at, part in enumerate(of) for step in range(part.steps)]
-        for first, of in zip(firsts, parts, strict=False)
-    ]
-    return tuple(places[node][step] for node, step in steps)
+def _least(parts: Sequence[AnyNode]) -> AnyNode:
+    """The node of all the steps, in that of their forms that needs the least scratch memory."""
+    if len(parts) == 1:
+        return parts[0]
+    least = min((of for of in parts if isinstance(of, Node)), key=lambda of: of.scratch)
+    return least.whole
 
 
 def _stripes(

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
 from types import MappingProxyType
@@ -93,6 +93,18 @@ class RowTable:
             raise FaultError(
                 f"node {node[at]} of the program reads row {row[at]} before it is made"
             )
+
+    def having(self, nodes: Sequence[AnyNode], firsts: Sequence[int]) -> RowTable:
+        """The same steps as those of other nodes, which are parts of its own: of node n those from
+        number `firsts[n]` on. What runs in parts has no scratch memory that lasts."""
+        whole = dict(zip(firsts, range(self.nodes), strict=False))
+        return replace(
+            self,
+            begin=tuple(accumulate((node.steps for node in nodes), initial=0)),
+            scratch=tuple(map(own_scratch, nodes)),
+            lasting=tuple(self.lasting[whole[n]] if n in whole else -1 for n in range(len(nodes))),
+            alone=frozenset(n for n in whole if whole[n] in self.alone),
+        )
 
     @property
     def nodes(self) -> int:
