@@ -44,24 +44,24 @@ class Touched:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """Groups cut into stretches of steps, in their order: of each part its group, its first step and the
+    """Nodes cut into stretches of steps, in their order: of each part its node, its first step and the
     one after its last, by number in the table. Those of group g are `begin[g]` to `begin[g + 1]` - 1."""
 
-    group: Ints
+    node: Ints
     step: Ints
     stop: Ints
     begin: Ints
 
     @staticmethod
-    def of(firsts: Ints, counts: Sequence[int]) -> Parts:
-        """Of groups whose steps begin at `firsts`, the last of which is where all end: so many parts of
-        each, of as many steps, very nearly."""
-        many = np.array(counts, np.int64)
+    def of(table: RowTable, groups: Sequence[Group], counts: Sequence[int]) -> Parts:
+        """So many parts of each node, of as many steps, very nearly."""
+        many, firsts = np.array(counts, np.int64), np.array(table.begin, np.int64)
         begin = np.cumsum([0, *counts])
-        group = repeated(np.arange(len(many)), many)
-        at = np.arange(len(group)) - begin[group]
-        step = firsts[group] + at * np.diff(firsts)[group] // many[group]
-        return Parts(group, step, np.append(step[1:], firsts[-1]), begin)
+        node = repeated(np.arange(len(many)), many)
+        at = np.arange(len(node)) - begin[node]
+        step = firsts[node] + at * np.diff(firsts)[node] // many[node]
+        ends = [0, *(group.last for group in groups)]
+        return Parts(node, step, np.append(step[1:], firsts[-1]), begin[ends])
 
 
 class GroupedRows:
@@ -233,7 +233,8 @@ class Peaks:
         first = int(firsts[0])
         mine = slice(int(parts.begin[first]), int(parts.begin[last]))
         live = self._by_part(last, firsts, sums, own, parts.step[mine] - self._low)
-        before = parts.group[mine][None, :] < firsts[:, None]
+        of = self._rows.group_of_node[parts.node[mine]]
+        before = of[None, :] < firsts[:, None]
         live = np.where(before, np.iinfo(np.int32).min, live).astype(np.int64)
         return live + int(self._rows.through[last])
 

@@ -19,6 +19,7 @@ from functools import partial
 from itertools import accumulate
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lowtide.effort import Budget, budget
 from lowtide.ir import Graph
@@ -127,6 +128,7 @@ class Stages:
     operators: Sequence[int] = ()
     _rows: GroupedRows = field(init=False)
     _parts: Parts = field(init=False)
+    _formed_parts: NDArray[np.bool_] = field(init=False)
     _forms: dict[int, Sequence[FormCost]] = field(init=False)
     _scratch: Ints = field(init=False)
     _tensor: Ints = field(init=False)
@@ -144,8 +146,9 @@ class Stages:
             if (price := (self.prices or {}).get(group.operator))
             and (len(price.forms) > 1 or price.forms[0].narrow or not price.forms[0].normal)
         }
-        counts = [self._parts_of(number) for number in range(len(self.groups))]
-        self._parts = Parts.of(self._rows.begin, counts)
+        self._parts = Parts.of(table, self.groups, [*map(self._parts_of, range(table.nodes))])
+        has_forms = np.array([*map(self._has_forms, range(table.nodes))], np.bool_)
+        self._formed_parts = has_forms[self._parts.node]
         formed = np.zeros(len(self.groups) + 1, np.bool_)
         formed[list(self._forms)] = True
         self._scratch = np.where(formed[self._rows.group_of], 0, table.step_scratch)
@@ -164,13 +167,19 @@ class Stages:
             zip(*(accumulate(column) for column in zip(*each, strict=True)), strict=True)
         )
 
-    def _parts_of(self, number: int) -> int:
-        """Into how many parts, each of which may be in another form, the steps of a group are cut."""
-        group = self.groups[number]
-        if number not in self._forms or group.operator not in self.lowered:
+    def _has_forms(self, node: int) -> bool:
+        """Whether it is the node of an operator that has several; exchanges of its group are not."""
+        is_exchange = bool(self.operators) and self.operators[node] < 0
+        return int(self._rows.group_of_node[node]) in self._forms and not is_exchange
+
+    def _parts_of(self, node: int) -> int:
+        """Into how many parts, each of which may be in another form, the steps of a node are cut."""
+        group = int(self._rows.group_of_node[node])
+        lowered = self.lowered.get(self.groups[group].operator)
+        if lowered is None or not self._has_forms(node) or len(self._forms[group]) < 2:
             return 1
-        node = self.lowered[group.operator].nodes[0]
-        return min(PARTS, node.steps) if len(self._forms[number]) > 1 and node.can_part else 1
+        (of,) = lowered.nodes
+        return min(PARTS, of.steps) if of.can_part else 1
 
     def _weights(self, operator: int) -> tuple[int, int, int]:
         """MACs, cost in the quickest form at full width, and whether it is a block."""
@@ -211,10 +220,12 @@ class Stages:
         beside = peaks.by_part(last, np.arange(first, last), self._scratch, parts)
         quickest, smallest = beside.copy(), beside.copy()
         starts = (parts.begin[first : last + 1] - parts.begin[first]).tolist()
+        mine = self._formed_parts[parts.begin[first] : parts.begin[last]]
         for group, (start, stop) in enumerate(itertools.pairwise(starts), first):
-            if group in self._forms:
-                quickest[:, start:stop] += self._forms[group][-1].scratch
-                smallest[:, start:stop] += self._forms[group][0].scratch
+            if forms := self._forms.get(group):
+                here = np.flatnonzero(mine[start:stop]) + start
+                quickest[:, here] += forms[-1].scratch
+                smallest[:, here] += forms[0].scratch
         most, least = quickest.max(axis=1).tolist(), smallest.max(axis=1).tolist()
         for begin in range(last - (1 if go == 1 else 2), first - 1, -1):
             if begin < last - 1 and space.budget.used_up:
@@ -240,21 +251,21 @@ class Stages:
     def _formed(self, first: int, beside: Ints) -> list[Formed]:
         """The operators from group `first` on that have several forms, `beside[p]` bytes being live
         beside the scratch memory of the p-th part."""
-        found, parts = [], self._parts
-        mine = slice(int(parts.begin[first]), int(parts.begin[first]) + len(beside))
-        of = (parts.group[mine], parts.step[mine], parts.stop[mine], beside)
-        for at, start, stop, live in zip(*(each.tolist() for each in of), strict=True):
-            if forms := self._forms.get(at):
-                begin = int(self._rows.begin[at])
-                first, last, steps = (
-                    start - begin,
-                    stop - begin,
-                    int(self._rows.begin[at + 1]) - begin,
-                )
-                needs = [live + form.scratch for form in forms]
-                limits = [NORMAL if form.normal else form.scratch for form in forms]
-                costs = [form.whole * last // steps - form.whole * first // steps for form in forms]
-                found.append(Formed(self.groups[at].operator, needs, costs, limits, first))
+        found, parts, begins = [], self._parts, self.table.begin
+        low = int(parts.begin[first])
+        for at in (np.flatnonzero(self._formed_parts[low : low + len(beside)]) + low).tolist():
+            node, live = int(parts.node[at]), int(beside[at - low])
+            group, begin, steps = (
+                self._rows.group_of_node[node],
+                begins[node],
+                self.table.steps(node),
+            )
+            start, stop = int(parts.step[at]) - begin, int(parts.stop[at]) - begin
+            forms = self._forms[int(group)]
+            needs = [live + form.scratch for form in forms]
+            limits = [NORMAL if form.normal else form.scratch for form in forms]
+            costs = [form.whole * stop // steps - form.whole * start // steps for form in forms]
+            found.append(Formed(self.groups[group].operator, needs, costs, limits, start))
         return found
 
     def _touches(self, operator: int, tensors: frozenset[int]) -> bool:
