@@ -19,7 +19,7 @@ from lowtide.plans.space import space_of
 from lowtide.program.assemble import Assembly, assemble_placed, assemble_tensors
 from lowtide.rows.prepare import Prepared, prepare
 from lowtide.rows.scheduled import scheduled
-from lowtide.rows.stages import Choice
+from lowtide.rows.stages import Choice, Limit
 from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
 
@@ -75,9 +75,9 @@ def smallest_choices(ready: Prepared) -> tuple[Choice, ...]:
     return choices_of(path, ready)
 
 
-def smallest_forms(operators: Sequence[int]) -> tuple[tuple[int, int], ...]:
+def smallest_forms(operators: Sequence[int]) -> tuple[Limit, ...]:
     """Limits that have all these operators run in their forms of least scratch memory."""
-    return tuple((operator, 0) for operator in sorted(operators))
+    return tuple(Limit(operator, 0) for operator in sorted(operators))
 
 
 def assemble_rows(ready: Prepared, choices: Sequence[Choice], *, effort: int = FULL) -> Assembly:

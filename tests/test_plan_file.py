@@ -20,6 +20,7 @@ from lowtide.commands.options import Options, from_plan
 from lowtide.commands.planned import Planned, planned_model
 from lowtide.errors import UsageError
 from lowtide.ir import DType, Graph, Op, Quant, Tensor
+from lowtide.lower.nodes import NORMAL
 from lowtide.order import best_order
 from lowtide.passes import fold_pads
 from lowtide.plans.file import (
@@ -33,7 +34,7 @@ from lowtide.plans.file import (
 from lowtide.report.data import to_json
 from lowtide.report.planned import plan_document
 from lowtide.rows.prepare import Prepared, prepare
-from lowtide.rows.stages import Choice
+from lowtide.rows.stages import Choice, Limit
 from lowtide.tflite.read import parse
 from networks import loaded
 from random_nets import random_network
@@ -250,8 +251,14 @@ def some_stages(operators: Sequence[int], rng: Random) -> list[Choice]:
     return [Choice(tuple(s), rng.choice((None, 2)), limits=_some_limits(s, rng)) for s in stages]
 
 
-def _some_limits(operators: Sequence[int], rng: Random) -> tuple[tuple[int, int], ...]:
-    return tuple((op, rng.choice((0, 64))) for op in sorted(operators) if rng.random() < 0.5)
+def _some_limits(operators: Sequence[int], rng: Random) -> tuple[Limit, ...]:
+    """Some that change while a stage runs, and some normal forms."""
+    return tuple(
+        Limit(op, rng.choice((NORMAL, 0, 64)), step)
+        for op in sorted(operators)
+        if rng.random() < 0.5
+        for step in sorted(rng.sample(range(5), rng.choice((1, 1, 3))))
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -17,13 +17,14 @@ from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
 from lowtide.commands.passing import passed
 from lowtide.ir.macs import graph_macs
+from lowtide.lower.nodes import NORMAL
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder
 from lowtide.zoo.quantise import Activation
 from origins import without_origin
 from random_nets import random_network
 
-Limits = tuple[tuple[int, int], ...]
+Limits = tuple[tuple[int, int | None, int], ...]
 """(operator, bytes of scratch memory)."""
 
 WRITE = "write one with `lowtide plan MODEL -o FILE`"
@@ -47,7 +48,10 @@ def stages_of(document: dict[str, Any]) -> list[tuple[tuple[int, ...], int | Non
         (
             tuple(stage["operators"]),
             stage["strip_width"],
-            tuple((of["operator"], of["at_most_bytes"]) for of in stage["scratch"]),
+            tuple(
+                (of["operator"], of["at_most_bytes"], of.get("from_step", 0))
+                for of in stage["scratch"]
+            ),
         )
         for stage in document["stages"]
     ]
@@ -94,7 +98,17 @@ def test_the_document(model: Path) -> None:
     assert document["lower_bound_bytes"] <= document["peak_bytes"]
     assert document["proved_optimal"] == (document["lower_bound_bytes"] == program.arena_bytes)
     assert (document["macs"], document["overhead"]) == (plan.macs, 1.0)
-    stages = [(s.operators, s.strip_width, s.choice.limits) for s in plan.stages]
+    stages = [
+        (
+            s.operators,
+            s.strip_width,
+            tuple(
+                (of.operator, None if of.bytes == NORMAL else of.bytes, of.step)
+                for of in s.choice.limits
+            ),
+        )
+        for s in plan.stages
+    ]
     assert stages_of(document) == stages
     for stage in document["stages"]:
         sizes = [live["bytes"] for live in stage["live"]]

@@ -31,7 +31,7 @@ from lowtide.oracle.samples import reference, sample_inputs
 from lowtide.passes import fold_pads
 from lowtide.program.assemble import Assembly
 from lowtide.rows.prepare import Prepared, prepare
-from lowtide.rows.stages import Choice, Fused
+from lowtide.rows.stages import Choice, Fused, Limit
 from lowtide.target import ANY, Target
 from lowtide.tflite.read import parse
 from lowtide.zoo.spec import OpSpec
@@ -240,12 +240,12 @@ def assembled(ready: Prepared, net: Network, chains: Sequence[Chain]) -> Assembl
     return assemble_rows(ready, choices)
 
 
-def _limits(chain: Chain, blocks: Sequence[int], operators: range) -> tuple[tuple[int, int], ...]:
+def _limits(chain: Chain, blocks: Sequence[int], operators: range) -> tuple[Limit, ...]:
     """Those of scratch memory; of a block by the first of its operators."""
-    limits = dict(smallest_forms(operators)) if chain.lean else {}
+    limits = {of.operator: of for of in smallest_forms(operators)} if chain.lean else {}
     if chain.limit is not None:
-        limits |= dict.fromkeys(blocks, chain.limit)
-    return tuple(sorted(limits.items()))
+        limits |= {block: Limit(block, chain.limit) for block in blocks}
+    return tuple(limits[operator] for operator in sorted(limits))
 
 
 def differences(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise, product
+from unittest.mock import patch
 
 from strip_nets import (
     all_edges,
@@ -25,7 +26,7 @@ from strip_nets import (
 
 from lowtide.errors import UsageError
 from lowtide.ir.macs import op_macs
-from lowtide.lower.nodes import Node
+from lowtide.lower.nodes import NORMAL, Node
 from lowtide.plans.cost import CostModel, FormCost, load_model
 from lowtide.plans.edges import Edge
 from lowtide.plans.placed import placed
@@ -33,7 +34,7 @@ from lowtide.plans.space import Space
 from lowtide.program.assemble import assemble_placed
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.scheduled import Scheduled, scheduled
-from lowtide.rows.stages import Choice, Stage
+from lowtide.rows.stages import Choice, Limit, Stage
 from lowtide.target import ANY
 
 Cut = tuple[int, ...]
@@ -119,7 +120,7 @@ class Known:
 
 def known(seed: int, core: str = "any", prices: str = "") -> Known:
     """Every stage of the small network of that number, lowered for `core`, at its prices or those of
-    another one."""
+    another one. Each operator is in one form from its first step to its last."""
     return _known(seed, core, prices)
 
 
@@ -127,7 +128,8 @@ def known(seed: int, core: str = "any", prices: str = "") -> Known:
 def _known(seed: int, core: str, prices: str) -> Known:
     of = ready(seed, small=True, core=core)
     model = load_model(prices or of.target.priced_as)
-    space = space_of(of, model=model)
+    with patch("lowtide.plans.space.PARTS", 1):
+        space = space_of(of, model=model)
     edges = {(e.operators, e.width): e for e in all_edges(space)}
     count = len(of.groups)
     stages = {
@@ -176,7 +178,7 @@ def _in_all_forms(of: Prepared, model: CostModel, edge: Edge) -> Iterator[Staged
         both = list(zip(formed, which, strict=True))
         limits = [(each.operator, each.limits[at]) for each, at in both]
         choice = of.choice(
-            edge.operators, edge.width, [(op, most) for op, most in limits if most is not None]
+            edge.operators, edge.width, [Limit(*of) for of in limits if of[1] != NORMAL]
         )
         rows = _rows(of, choice, edge.first, edge.last)
         program = assemble_placed(of, placed(rows, effort=0))

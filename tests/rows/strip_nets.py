@@ -18,7 +18,7 @@ import pytest
 from assembled import smallest_forms
 from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
-from lowtide.lower.nodes import Node
+from lowtide.lower.nodes import NORMAL, Node
 from lowtide.machines.board import find_target
 from lowtide.modes import InputMode, OutputMode
 from lowtide.order import best_order
@@ -31,7 +31,7 @@ from lowtide.program.assemble import Assembly
 from lowtide.rows.blocks import selections
 from lowtide.rows.columns import stage_windows, stripes, widths
 from lowtide.rows.prepare import Prepared, prepare
-from lowtide.rows.stages import Choice
+from lowtide.rows.stages import Choice, Limit
 from lowtide.target import ANY, FlashCache
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import Act
@@ -230,7 +230,7 @@ def singles(of: Prepared, first: int, last: int) -> list[Choice]:
 
 def around(of: Prepared, edge: Edge, room: int = 1 << 60) -> tuple[Choice, ...]:
     """A plan that has the edge, in the forms that there is room for, all else operator by operator."""
-    stage = of.choice(edge.operators, edge.width, edge.limits(room), edge.go)
+    stage = of.choice(edge.operators, edge.width, edge.limits(room, lean=False), edge.go)
     before = singles(of, 0, edge.first)
     return (*before, stage, *singles(of, edge.last, len(of.groups)))
 
@@ -340,7 +340,7 @@ LIMITS = (0, 40, 100, 250, 700, 10_000)
 def random_plan(of: Prepared, seed: int) -> tuple[Choice, ...]:
     """Any cut of the operators, any blocks; strips of any width, also wider than the map, where they
     can be; elsewhere any number of rows in a go."""
-    rng, goes, count = Random(seed), Random(seed), len(of.groups)
+    rng, goes, steps, count = Random(seed), Random(seed), Random(seed), len(of.groups)
     strips = in_strips(of)
     cut = [0, *(n for n in range(1, count) if rng.random() < 0.4), count]
     choices = []
@@ -358,9 +358,18 @@ def random_plan(of: Prepared, seed: int) -> tuple[Choice, ...]:
                 width = None  # a strip would read nothing
         choice = of.choice(stage, width)
         smallest = rng.random() < 0.4
-        limits = dict(smallest_forms(choice.operators)) if smallest else {}
-        limits |= {op: rng.choice(LIMITS) for op in choice.operators if rng.random() < 0.2}
+        least = smallest_forms(choice.operators) if smallest else ()
+        limits = {limit.operator: limit for limit in least}
+        limits |= {
+            op: Limit(op, rng.choice(LIMITS)) for op in choice.operators if rng.random() < 0.2
+        }
+        later = [
+            Limit(op, steps.choice((NORMAL, *LIMITS)), steps.randint(1, 12))
+            for op in limits
+            for _ in range(steps.choice((0, 0, 1, 2)))
+        ]
+        every = {limit.place: limit for limit in (*limits.values(), *later)}
         go = goes.choice((1, 1, 2, 3, 5, 100))
         choice = replace(choice, go=1 if width else go)
-        choices.append(replace(choice, limits=tuple(sorted(limits.items()))))
+        choices.append(replace(choice, limits=tuple(every[at] for at in sorted(every))))
     return tuple(choices)

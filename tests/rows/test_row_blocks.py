@@ -41,7 +41,7 @@ from lowtide.plans.space import without_blocks
 from lowtide.prove.proof import ProofError
 from lowtide.rows.blocks import MOST_AGAIN, selections
 from lowtide.rows.prepare import Prepared, prepare
-from lowtide.rows.stages import Choice
+from lowtide.rows.stages import Choice, Limit
 from lowtide.target import ANY
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import Act
@@ -243,10 +243,11 @@ def test_plans_name_their_blocks(seed: int, small: bool) -> None:
     for first in range(len(of.groups)):
         for last in range(first + 1, min(first + 5, len(of.groups)) + 1):
             for stage in forms(of, first, last):
-                choice = of.choice(stage, 3, [(op, 0) for op in stage])
+                choice = of.choice(stage, 3, [Limit(op, 0) for op in stage])
                 assert choice.operators == tuple(g.operator for g in of.groups[first:last])
                 assert of.chosen(choice) == stage
-                assert all(choice.limit(of.members(op)) == 0 for op in stage)
+                for op in stage:
+                    assert choice.limits_of(of.members(op)) == (Limit(of.members(op)[0], 0),)
     for variant in (of.variant(b) for b in [frozenset[int](), *map(_ops, selections(of.blocks))]):
         assert variant.ends[0] == 0
         assert variant.ends[-1] == len(of.groups)

@@ -191,7 +191,7 @@ def test_operators_run_in_larger_forms_where_there_is_room(seed: int) -> None:
     of, _ = points(seed)
     point = within_cost(plans(of), math.inf)
     for choice in point.choices:
-        assert {op for op, _ in choice.limits} <= set(choice.operators)
+        assert {limit.operator for limit in choice.limits} <= set(choice.operators)
     plain = plans(of).placer.place(tuple(replace(choice, limits=()) for choice in point.choices))
     assert point.macs == plain.macs
     assert point.arena_bytes <= plain.arena_bytes

@@ -108,7 +108,9 @@ def test_an_edge_knows_the_best_of_its_forms(seed: int) -> None:
         for room in {room + by for stage in forms for room in stage.predicted[:1] for by in (0, 1)}:
             fits = [stage.predicted[::-1] for stage in forms if stage.predicted[0] <= room]
             assert edge.within(room) == min(fits)
-            choice = known(seed).of.choice(edge.operators, edge.width, edge.limits(room))
+            choice = known(seed).of.choice(
+                edge.operators, edge.width, edge.limits(room, lean=False)
+            )
             chosen = [stage.predicted[::-1] for stage in forms if stage.choice == choice]
             assert min(fits) in chosen
 
@@ -182,7 +184,7 @@ def _limits(found: Known) -> list[int]:
 
 def _staged(found: Known, edge: Edge, room: int) -> Staged:
     """The stage in the forms that a path has it in."""
-    choice = found.of.choice(edge.operators, edge.width, edge.limits(room))
+    choice = found.of.choice(edge.operators, edge.width, edge.limits(room, lean=False))
     return next(s for s in found.all if s.edge == edge and s.choice == choice)
 
 

@@ -95,7 +95,7 @@ class Edge:
         """The scratch memory that operators may take in so many bytes, but for those in their normal
         form; `lean` is as for `leanest`."""
         picked = self._picked(room, lean=lean)
-        each = [Limit(of.operator, of.step, of.limits[form]) for of, form in picked]
+        each = [Limit(of.operator, of.limits[form], of.step) for of, form in picked]
         other = {limit.operator for limit in each if limit.bytes != NORMAL}
         found: list[Limit] = []
         for limit in each:

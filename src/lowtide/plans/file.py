@@ -81,7 +81,7 @@ def read_plan(path: Path, model: Model, modes: Modes) -> dict[str, Any]:
                     Fused(tuple(map(_whole, block["operators"])), _whole(block["kept_rows"]))
                     for block in stage.get("blocks", ())
                 ),
-                tuple(sorted(map(_limit, stage.get("scratch", ())))),
+                tuple(sorted(map(_limit, stage.get("scratch", ())), key=lambda limit: limit.place)),
                 _go(stage.get("rows_in_a_go", 1), stage.get("strip_width")),
             )
             for stage in document["stages"]
@@ -109,7 +109,7 @@ def _limit(value: Mapping[str, object]) -> Limit:
     step = _whole(value.get("from_step", 0), "number of a step")
     most = value["at_most_bytes"]
     amount = NORMAL if most is None else _whole(most, "amount of bytes")
-    return Limit(_whole(value["operator"]), step, amount)
+    return Limit(_whole(value["operator"]), amount, step)
 
 
 def _width(value: object) -> int | None:

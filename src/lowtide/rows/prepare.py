@@ -112,6 +112,7 @@ class Prepared:
         go: int = 1,
     ) -> Choice:
         """Operators of `wide` as a choice of the network's, some of them within `limits`."""
+        told = (replace(limit, operator=self.members(limit.operator)[0]) for limit in limits)
         blocks = [
             self.blocks[n - len(self.graph.ops)] for n in operators if n >= len(self.graph.ops)
         ]
@@ -119,7 +120,7 @@ class Prepared:
             tuple(member for n in operators for member in self.members(n)),
             strip_width,
             tuple(Fused(block.operators, block.kept) for block in blocks),
-            tuple(sorted(replace(of, operator=self.members(of.operator)[0]) for of in limits)),
+            tuple(sorted(told, key=lambda limit: limit.place)),
             go,
         )
 

@@ -46,14 +46,19 @@ class Fused:
     kept_rows: int
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Limit:
     """From step `step` of it on, an operator runs in the form of the most scratch memory that is at most
     `bytes`, or of the least, or, if that is NORMAL, in its normal form."""
 
     operator: int
-    step: int
     bytes: int
+    step: int = 0
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where it comes among others."""
+        return self.operator, self.step
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +80,8 @@ class Choice:
 
     def limits_of(self, members: Sequence[int]) -> tuple[Limit, ...]:
         """Those of the operator, or block, of these operators of the network, by their first steps."""
-        return tuple(sorted(limit for limit in self.limits if limit.operator in members))
+        mine = (limit for limit in self.limits if limit.operator in members)
+        return tuple(sorted(mine, key=lambda limit: limit.place))
 
 
 @dataclass(frozen=True, slots=True)
