@@ -192,7 +192,8 @@ class Node:
     memory and more instructions, or the other way round. `work` is what the kernel does, for the cost
     model. If its scratch memory depends on how many columns it makes, `narrow_scratch[n]` is what n of
     them need. What a step does may depend on its number (None), on nothing but its rows (""), or on a
-    field of the params that is `counted` in steps. Some of the steps of another node are a part `of` it.
+    field of the params that is `counted` in steps. A part `of` another node has its steps from `first`
+    on.
     """
 
     op: int
@@ -209,6 +210,7 @@ class Node:
     forms: tuple[Node, ...] = field(default=(), repr=False)
     counted: str | None = None
     of: Node | None = field(default=None, repr=False)
+    first: int = 0
 
     @property
     def can_part(self) -> bool:
@@ -240,6 +242,7 @@ class Node:
             work=None if self.work is None else PartOf(self.work, stop - first, self.steps),
             forms=(),
             of=self,
+            first=first,
         )
 
     @property

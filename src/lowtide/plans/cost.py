@@ -200,7 +200,10 @@ class CostModel:
         )
 
     def node(self, node: Node) -> int:
-        """The cost of all steps of a node as it is."""
+        """The cost of all steps of a node as it is; of a part of one its share, so that those of all
+        parts are together what the whole costs."""
+        if node.of is not None:
+            return share(self.node(node.of), node.first, node.first + node.steps, node.of.steps)
         work = node.work
         if work is None:
             return self.linear(node).at(1)
@@ -231,6 +234,11 @@ class CostModel:
     def program(self, executed: Iterable[tuple[Node, int]]) -> int:
         """The cost of one run of a program: of nodes, and how often each runs through all its steps."""
         return sum(times * self.node(node) for node, times in executed)
+
+
+def share(cost: int, first: int, stop: int, steps: int) -> int:
+    """What steps [first, stop) of so many cost, which cost so much together."""
+    return cost * stop // steps - cost * first // steps
 
 
 def features(node: Node, columns: int | None = None, padded: int | None = None) -> Features:

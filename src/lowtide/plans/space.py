@@ -26,7 +26,7 @@ from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
 from lowtide.lower.nodes import NORMAL, Exchange, Lowered, Reads
-from lowtide.plans.cost import CostModel, FormCost, OperatorCosts
+from lowtide.plans.cost import CostModel, FormCost, OperatorCosts, share
 from lowtide.plans.edges import Edge, Formed, unbeaten
 from lowtide.plans.peaks import GroupedRows, Parts, Peaks, Touched
 from lowtide.plans.refills import FlashModel, flash_model
@@ -264,7 +264,7 @@ class Stages:
             forms = self._forms[int(group)]
             needs = [live + form.scratch for form in forms]
             limits = [NORMAL if form.normal else form.scratch for form in forms]
-            costs = [form.whole * stop // steps - form.whole * start // steps for form in forms]
+            costs = [share(form.whole, start, stop, steps) for form in forms]
             found.append(Formed(self.groups[group].operator, needs, costs, limits, start))
         return found
 
