@@ -6,6 +6,8 @@ Why made again: a program keeps its nodes and its plan, but not the table betwee
 from __future__ import annotations
 
 from lowtide.modes import InputMode
+from lowtide.place.rows import QUICK
+from lowtide.plans.placed import placed
 from lowtide.program.assemble import Assembly
 from lowtide.rows.prepare import prepare
 from lowtide.rows.scheduled import scheduled
@@ -30,4 +32,7 @@ def table_of(program: Assembly, preserve: bool) -> RowTable:
     )
     if program.plan is None:
         return ready.table
-    return scheduled(ready, [stage.choice for stage in program.plan.stages]).table
+    stages = [stage.choice for stage in program.plan.stages]
+    planned = placed(scheduled(ready, stages), effort=QUICK).rows
+    assert planned.plan.steps == program.plan.steps
+    return planned.table

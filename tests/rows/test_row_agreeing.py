@@ -212,14 +212,16 @@ def test_a_candidate_is_what_its_path_says(seed: int) -> None:
     for candidate in of.candidates:
         path = candidate.path
         point, *others = candidate.points
-        peak = max(stage.peak_bytes for stage in point.placed.plan.stages)
+        draft = candidate.draft
+        peak = max(stage.peak_bytes for stage in draft.rows.plan.stages)
         strips = any(edge.width for edge in path.edges)
         assert point.macs == path.macs
         assert peak <= path.peak
         assert peak == path.peak or strips
-        assert 0.7 * point.cost <= path.cost <= 1.6 * point.cost
+        assert 0.7 * draft.cost <= path.cost <= 1.6 * draft.cost
         if not strips or (any_core and not any(e.width and e.blocks for e in path.edges)):
-            assert point.cost == path.cost
+            assert draft.cost == path.cost
+        assert point.cost >= draft.cost  # not all forms may find room where rows lie
         assert point.arena_bytes >= point.peak_bytes >= peak
         for other in others:
             assert other.macs >= path.macs

@@ -98,7 +98,7 @@ def test_forms_need_what_they_say(core: str) -> None:
                 assert node.leaner.scratch == sizes[0]
                 for below, size in pairwise([sizes[0], *sizes]):
                     assert node.within(size).scratch == size
-                    assert node.within(size - 1).scratch == max(below, sizes[0])
+                    assert node.within(max(0, size - 1)).scratch == max(below, sizes[0])
                 assert all(not form.forms for form in node.forms)
 
 

@@ -32,12 +32,14 @@ from lowtide.commands.options import Options
 from lowtide.errors import UsageError
 from lowtide.modes import InputMode, OutputMode
 from lowtide.order import best_order
+from lowtide.place.layout import RowLayout
 from lowtide.plans import placed as placing
 from lowtide.program.assemble import Assembly
 from lowtide.program.tables import StripEntry
 from lowtide.program.turns import Loop, Turn
 from lowtide.prove.proof import ProofError
 from lowtide.rows.prepare import Prepared, prepare
+from lowtide.rows.scheduled import Scheduled
 from lowtide.rows.stages import Choice, Segment, Step
 from lowtide.rows.table import RowTable
 from lowtide.tflite.read import parse
@@ -77,15 +79,16 @@ class Rows:
 
 @pytest.fixture
 def placed(monkeypatch: pytest.MonkeyPatch) -> list[Rows]:
-    """All that was placed, as `row_layout` gets it."""
+    """All that was placed, operators in the forms that found room."""
     found: list[Rows] = []
-    own = vars(placing)["row_layout"]
+    own = vars(placing)["refitted"]
 
-    def layout(table, steps, lives, segments, **more):  # type: ignore[no-untyped-def]  # passes on what it gets
-        found.append(Rows(table, steps, lives, segments))
-        return own(table, steps, lives, segments, **more)
+    def refitted(rows: Scheduled, layout: RowLayout) -> tuple[Scheduled, RowLayout]:
+        made, where = own(rows, layout)
+        found.append(Rows(made.table, made.plan.steps, made.lives, made.plan.segments))
+        return made, where
 
-    monkeypatch.setattr(placing, "row_layout", layout)
+    monkeypatch.setattr(placing, "refitted", refitted)
     return found
 
 

@@ -12,7 +12,7 @@ from lowtide.ir import Graph
 from lowtide.ir.liveness import in_arena, lifetimes
 from lowtide.lower.nodes import Node, Port
 from lowtide.place import ALLOCATORS, Item, Move, Placement, Problem, Rectangle, validate
-from lowtide.place.rows import FULL, place_rows
+from lowtide.place.rows import FULL, WORD, place_rows
 from lowtide.rows.stages import Segment, Step, live_bytes
 from lowtide.rows.table import Cut, RowTable
 
@@ -132,9 +132,11 @@ class RowLayout:
             if (size := table.scratch[node])
         ]
         rectangles = (*kept, *scratch)
-        problem = Problem(
-            tuple(Item(r.item, r.size, r.start, r.end) for r in rectangles), old.align
+        words = {row for row in table.lasting if row >= 0}.union(range(rows, rows + len(steps)))
+        items = (
+            Item(r.item, r.size, r.start, r.end, WORD if r.item in words else 1) for r in rectangles
         )
+        problem = Problem(tuple(items), old.align)
         arena = max((r.offset + problem.aligned(r.size) for r in rectangles), default=0)
         placement = Placement(old.allocator, old.align, arena, problem.lower_bound(), rectangles)
         validate(problem, placement)

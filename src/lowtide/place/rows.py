@@ -184,14 +184,14 @@ def _items(
             if cut.first in table.given:
                 fixed[row], top = top, top + cut.size
             items.append(Item(row, cut.size, *lives[row]))
-    items += [Item(row, table.size[row], *lives[row], _WORD) for row in table.lasting if row >= 0]
+    items += [Item(row, table.size[row], *lives[row], WORD) for row in table.lasting if row >= 0]
     for k, (node, _) in enumerate(steps):
         if table.scratch[node]:
-            items.append(Item(len(table.size) + k, table.scratch[node], k + 1, k + 2, _WORD))
+            items.append(Item(len(table.size) + k, table.scratch[node], k + 1, k + 2, WORD))
     return items, fixed
 
 
-_WORD = 4
+WORD = 4
 """What scratch memory is aligned to, in bytes."""
 
 _MOST_PAIRS = 1 << 25

@@ -19,13 +19,14 @@ from lowtide.rows.stages import Limit
 class Formed:
     """Some steps of an operator in a stage, from `step` on, form by form: the most that is live in them,
     what they cost, and the limit of scratch memory that picks the form (`Limit.bytes`). Forms come by
-    their scratch memory, the least first."""
+    their scratch memory, the least first. `wholes` are the costs of all steps, if these are not all."""
 
     operator: int
     needs: Sequence[int]
     costs: Sequence[int]
     limits: Sequence[int]
     step: int = 0
+    wholes: Sequence[int] = ()
 
     def within(self, room: int) -> int:
         """The cheapest form that fits, of equal ones that of least scratch memory; the smallest if none
@@ -33,7 +34,8 @@ class Formed:
         fits = [at for at, need in enumerate(self.needs) if need <= room]
         if not fits:
             return min(range(len(self.needs)), key=lambda at: (self.needs[at], self.costs[at]))
-        return min(fits, key=lambda at: (self.costs[at], self.needs[at]))
+        wholes = self.wholes or self.costs  # shares are rounded
+        return min(fits, key=lambda at: (self.costs[at], wholes[at], self.needs[at]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

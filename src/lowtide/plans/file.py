@@ -105,7 +105,9 @@ def _whole(value: object, what: str = "operator's number") -> int:
     return value
 
 
-def _limit(value: Mapping[str, object]) -> Limit:
+def _limit(value: object) -> Limit:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{value!r} is no limit of scratch memory")
     step = _whole(value.get("from_step", 0), "number of a step")
     most = value["at_most_bytes"]
     amount = NORMAL if most is None else _whole(most, "amount of bytes")

@@ -14,6 +14,7 @@ import numpy as np
 from lowtide.lower.nodes import AnyNode, Node
 from lowtide.place import Placement
 from lowtide.place.layout import RowLayout
+from lowtide.place.rows import WORD
 from lowtide.rows.scheduled import Scheduled
 from lowtide.rows.table import Ints
 
@@ -77,7 +78,7 @@ class _Free:
         self._top = self._offset + np.array([r.size for r in beside], np.int64)
         self._start = np.array([r.start for r in beside], np.int64)
         self._end = np.array([r.end for r in beside], np.int64)
-        self._arena, self._align = placement.arena_bytes, placement.align
+        self._arena, self._align = placement.arena_bytes, max(placement.align, WORD)
 
     def _gap(self, slots: Ints) -> tuple[int, int]:
         """The most bytes on end that nothing takes in any of the slots, and where they begin."""

@@ -265,7 +265,8 @@ class Stages:
             needs = [live + form.scratch for form in forms]
             limits = [NORMAL if form.normal else form.scratch for form in forms]
             costs = [share(form.whole, start, stop, steps) for form in forms]
-            found.append(Formed(self.groups[group].operator, needs, costs, limits, start))
+            wholes = [form.whole for form in forms]
+            found.append(Formed(self.groups[group].operator, needs, costs, limits, start, wholes))
         return found
 
     def _touches(self, operator: int, tensors: frozenset[int]) -> bool:

@@ -79,8 +79,11 @@ class Choice:
     go: int = 1
 
     def limits_of(self, members: Sequence[int]) -> tuple[Limit, ...]:
-        """Those of the operator, or block, of these operators of the network, by their first steps."""
-        mine = (limit for limit in self.limits if limit.operator in members)
+        """Those of the operator, or block, of these operators of the network, by their first steps:
+        those of the first of them that has any."""
+        limited = {limit.operator for limit in self.limits}
+        operator = next((member for member in members if member in limited), -1)
+        mine = (limit for limit in self.limits if limit.operator == operator)
         return tuple(sorted(mine, key=lambda limit: limit.place))
 
 
@@ -117,8 +120,9 @@ class RowPlan:
     The steps of a segment that is run several times are listed once. `operators` are those of the nodes,
     a block one of its own (see `rows.prepare.Prepared.wide`), -1 for an exchange. `peak_bytes` is the
     largest sum of live rows and scratch, `macs` what the plan computes. No order of these steps can
-    beat `lower_bound_bytes`: every step needs the rows it touches, all given rows are there before the
-    first step and all kept rows after the last.
+    beat `lower_bound_bytes`, each operator in the form of least scratch memory that it is to have in one
+    of its steps: every step needs the rows it touches, all given rows are there before the first step
+    and all kept rows after the last.
     """
 
     stages: tuple[Stage, ...]
