@@ -56,8 +56,8 @@ def check_plan(table: RowTable, plan: RowPlan | Plan) -> None:
         at += length
     assert plan.peak_bytes == max(before, *counted)
     assert plan.lower_bound_bytes <= plan.peak_bytes
-    # What no order can avoid: all that is given, all that is kept, and what one step needs; scratch memory
-    # that is taken because it is free does not count.
+    # What no order can avoid: all that is given, all that is kept, and what one step needs; scratch
+    # memory that is taken because it is free does not count.
     rows = [
         sum(table.size[row] for row in {*table.reads[n][s], *table.writes[n][s]})
         for n, s in plan.steps
@@ -65,7 +65,8 @@ def check_plan(table: RowTable, plan: RowPlan | Plan) -> None:
     alone = [size + table.scratch[n] for size, (n, _) in zip(rows, plan.steps, strict=True)]
     given, kept = (sum(table.size[row] for row in rows) for rows in (table.given, table.kept))
     assert max(given, kept, *rows) <= plan.lower_bound_bytes <= max(given, kept, *alone)
-    if len({*plan.operators}) == len(plan.operators):  # nothing runs in parts
+    operators = plan.operators if isinstance(plan, RowPlan) else ()
+    if len({*operators}) == len(operators):  # nothing runs in parts
         assert plan.lower_bound_bytes == max(given, kept, *alone)
 
 
