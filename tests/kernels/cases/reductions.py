@@ -19,16 +19,17 @@ def pool(draw: Draw) -> Case:
     """AVERAGE_POOL_2D and MAX_POOL_2D."""
     kind = draw.one("AVERAGE_POOL_2D", "MAX_POOL_2D")
     dtype = draw.often("INT8", "UINT8", "INT16", share=0.5)
-    shape = map_shape(draw, draw.within(1, 40))
+    shape = draw.wished("shape", lambda: map_shape(draw, draw.within(1, 40)))
     size = draw.within(1, 9), draw.within(1, 9)
     if draw.chance(0.3):
         size = shape[1], shape[2]
+    size = draw.wished("size", lambda: size)
     step = draw.often((1, 1), (2, 2), size, (3, 1), share=0.3)
-    same = draw.chance(0.5)
+    same = draw.wished("same", lambda: draw.chance(0.5))
     scale, zero = draw.scale(), draw.zero(dtype)
     activation = draw.often(0, 1, 2, 3, share=0.7)
     x, values = draw.input(shape, dtype, scale, zero)
-    if math.prod(shape) * math.prod(size) * draw.count > 3_000_000:
+    if "size" not in draw.wishes and math.prod(shape) * math.prod(size) * draw.count > 3_000_000:
         raise RedrawError
     low, high = RANGES[dtype]
     if kind == "MAX_POOL_2D":
@@ -74,7 +75,8 @@ def reduction(draw: Draw) -> Case:
     if kind in ("MEAN", "SUM"):
         out_scale = in_scale if draw.chance(0.3) else draw.scale()
         out_scale = out_scale if kind == "MEAN" else float(np.float32(out_scale * count / 2))
-        out_zero = draw.zero(dtype)
+        out_scale = in_scale * draw.wished("ratio", lambda: out_scale / in_scale)
+        out_scale, out_zero = float(np.float32(out_scale)), draw.zero(dtype)
     x, values = draw.input(shape, dtype, None if logical else in_scale, in_zero)
     at = tuple(i + 1 for i in axes)
     if kind in ("MEAN", "SUM"):

@@ -1,0 +1,214 @@
+"""What the other families draw once in many thousands, or never: a line of ROWS for each.
+
+Why a table: some lines of the kernels run for one kind of layer in a thousand alone, as for factors that
+are shifted left, or windows of hundreds of taps. A row is a family, or sizes of a convolution, with what
+is not left to chance (`Draw.wishes`): all else is drawn as ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .arithmetic import TYPES
+from .drawing import Array, Case, Draw
+from .pairs import addition, extreme, product
+from .products import convolve, convolve_depthwise, framed
+from .reductions import pool, reduction
+from .sequences import lstm, svdf
+from .sums import batch_matmul, normalise, transpose_conv
+from .unary import quantize
+
+_BYTES = ("INT8", "UINT8")
+_BOTH = (1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Convolutions:
+    """Convolutions of some types, kernels, channels, and filters: for each channel, if they are
+    `depthwise`; of maps of up to `most` rows and columns. Often in a frame of padding."""
+
+    types: Sequence[str]
+    kernels: Sequence[tuple[int, int]]
+    channels: Sequence[int]
+    filters: Sequence[int]
+    strides: Sequence[tuple[int, int]] = (_BOTH, _BOTH, (2, 2))
+    dilations: Sequence[tuple[int, int]] = (_BOTH,)
+    most: tuple[int, int] = (4, 12)
+    groups: int = 1
+    depthwise: bool = False
+
+    def __call__(self, draw: Draw) -> Case:
+        """One of them."""
+        dtype, channels = draw.one(*self.types), draw.one(*self.channels)
+        kernel, filters = draw.one(*self.kernels), draw.one(*self.filters)
+        window = kernel, draw.one(*self.strides), draw.one(*self.dilations), draw.chance(0.5)
+        shape: tuple[int, ...] = (1, *(draw.within(1, most) for most in self.most), channels)
+        source = None
+        if not window[3] and draw.chance(0.7):
+            source = framed(draw, dtype, shape, window)
+            shape = source.values.shape[1:]
+        if self.depthwise:
+            return draw.done(convolve_depthwise(draw, dtype, shape, filters, window, source))
+        return draw.done(convolve(draw, dtype, shape, filters, window, self.groups, source))
+
+
+def _divisors(shape: tuple[int, ...], dtype: str, zero: int) -> Array:
+    """Constants that divide integers."""
+    if dtype != "INT32":
+        return np.full(shape, zero, TYPES[dtype])
+    return np.resize(np.array([-1, 3, -7, 1], TYPES[dtype]), shape)
+
+
+def _far(*rows: tuple[Any, Mapping[str, Any]]) -> tuple[tuple[Any, Mapping[str, Any]], ...]:
+    """The rows, and the same with windows beside each other that lie in padding alone."""
+    return *rows, *((make, {**wishes, "far": 9}) for make, wishes in rows)
+
+
+_SMALL = ((3, 3), (3, 3), (2, 3), (3, 2), (2, 2), (1, 3), (1, 2))
+_LARGE = ((5, 5), (4, 4), (7, 3), (3, 5), (7, 7), (5, 1), (1, 7), (6, 2))
+_DILATED = (_BOTH, (2, 2), (1, 3), (3, 1), (2, 5))
+_ONE = ((1, 1),)
+_SHAPES = (
+    *(((3, 4, 5), (3, 4, 1)), ((3, 4, 1), (3, 4, 5)), ((2, 6), (2, 1)), ((2, 1), (2, 6))),
+    *(((3, 5), (5,)), ((5,), (3, 5)), ((2, 3, 1), (2, 1, 4)), ((2, 3, 9), (1, 1, 1))),
+    *(((1, 1, 1), (2, 3, 9)), ((4, 7), (4, 7))),
+)
+_PAIRS: tuple[tuple[Any, Mapping[str, Any]], ...] = tuple(
+    (make, {"dtype": dtype, "shapes": shapes})
+    for make in (addition, product)
+    for dtype in ("INT8", "UINT8", "INT16")
+    for shapes in _SHAPES
+)
+_SIXES = (addition, product)
+
+ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
+    # Small depthwise windows, and large ones; few channels.
+    *_far(
+        (Convolutions(_BYTES, _SMALL, range(1, 14), (1,), depthwise=True), {}),
+        (Convolutions(_BYTES, _SMALL, range(1, 14), (1,), depthwise=True), {"factor": "broad"}),
+        (Convolutions(_BYTES, _SMALL, range(1, 14), (1,), depthwise=True), {"six": True}),
+        (Convolutions(_BYTES, _LARGE, range(1, 22), (1,), depthwise=True), {}),
+        (
+            Convolutions(
+                *(("INT8",), _LARGE, range(1, 22), (1,)),
+                dilations=_DILATED,
+                most=(4, 20),
+                depthwise=True,
+            ),
+            {},
+        ),
+        (
+            Convolutions(
+                *(("INT8",), _LARGE, range(4, 22), (1,)), dilations=_DILATED, depthwise=True
+            ),
+            {"factor": "broad"},
+        ),
+        (Convolutions(("INT8",), _LARGE, range(4, 22), (1,), depthwise=True), {"six": True}),
+        # Filters for each channel, of any factors.
+        (
+            Convolutions(_BYTES, _SMALL, (1, 1, 2, 3), (1, 2, 3), depthwise=True),
+            {"factor": "least"},
+        ),
+        (Convolutions(_BYTES, _SMALL, range(1, 6), (2, 3, 17, 20), depthwise=True), {}),
+        # Weights of nine bits.
+        (Convolutions(("UINT8",), _SMALL, range(1, 10), range(1, 6)), {}),
+        (Convolutions(("UINT8",), _SMALL, (1, 2, 4, 8, 12), (1, 2, 4)), {"six": True}),
+        # Convolutions in runs of pixels, with padding and without.
+        (Convolutions(("INT8",), _SMALL, range(1, 9), range(1, 9), dilations=_DILATED), {}),
+        (
+            Convolutions(
+                *(("INT8",), _SMALL, (4, 8), range(1, 9)),
+                dilations=((1, 2), (2, 3)),
+            ),
+            {"values": "least"},
+        ),
+        (Convolutions(("INT16",), _SMALL, range(1, 9), range(1, 9), dilations=_DILATED), {}),
+    ),
+    # Single pixels of many channels; three pixels at once.
+    (Convolutions(("INT8",), _ONE, range(16, 49, 4), range(1, 13), most=(2, 11)), {}),
+    (Convolutions(("INT8",), _ONE, range(16, 49, 4), range(1, 13), most=(2, 11)), {"six": True}),
+    (Convolutions(_BYTES, _ONE, range(1, 9), range(1, 13), most=(2, 11)), {"factor": "broad"}),
+    (Convolutions(("INT8",), _SMALL, range(1, 5), range(1, 13)), {"factor": "broad"}),
+    (Convolutions(_BYTES, _SMALL, range(1, 9), range(1, 6)), {"factor": "least"}),
+    (Convolutions(("INT8",), _SMALL, range(1, 9), range(1, 6)), {"six": True}),
+    # int16: in groups, of more products than fit 32 bits, in windows of hundreds of taps.
+    *(
+        (Convolutions(("INT16",), kernels, depths, filters, groups=groups, most=(2, 3)), wishes)
+        for kernels, depths, filters, groups in (
+            (_ONE, (600, 1040), (2, 4), 2),
+            (_ONE, (512, 600, 1030), range(1, 7), 1),
+            (((1, 3), (3, 3)), (180, 250), range(1, 5), 1),
+            (_SMALL, (2, 4, 8), (2, 4, 6), 2),
+        )
+        for wishes in (
+            {"narrow": True, "bias": "usual"},
+            {"narrow": True, "bias": "usual", "factor": "broad"},
+            {"narrow": False, "bias": "usual"},
+            {"narrow": False, "factor": "greatest"},
+            {"narrow": False, "factor": "least"},
+        )
+    ),
+    *(
+        (Convolutions(("INT16",), ((23, 23),), channels, filters, depthwise=True), wishes)
+        for channels, filters in (((1, 2, 3, 4, 5), (1,)), ((1, 2), (2, 3)))
+        for wishes in ({}, {"factor": "greatest"}, {"factor": "least"}, {"bias": "most"})
+    ),
+    *(
+        (Convolutions(("INT16",), _SMALL, range(1, 9), (1, 1, 2), depthwise=True), wishes)
+        for wishes in ({"factor": "greatest"}, {"factor": "least"}, {"factor": "broad"})
+    ),
+    *(
+        (transpose_conv, {"dtype": dtype, **wishes})
+        for dtype in ("INT8", "INT16")
+        for wishes in (
+            {"factor": "broad"},
+            {"factor": "greatest"},
+            {"factor": "least"},
+            {"channels": 514},
+            {"channels": 505},
+        )
+    ),
+    # Operands that are spread, each in every type; factors of 1 and more; the greatest value alone.
+    *_PAIRS,
+    *(
+        (product, {"dtype": dtype, "scales": scales})
+        for dtype in ("INT8", "UINT8", "INT16")
+        for scales in ((1.0, 1.0, 1e-5), (0.9, 0.8, 0.01), (0.5, 0.5, 0.05))
+    ),
+    *(
+        (make, {"dtype": dtype, "scales": (0.05, 0.04, 0.06), "activation": 3, "zero": "least"})
+        for make in _SIXES
+        for dtype in ("INT8", "UINT8")
+    ),
+    (extreme, {"fixed": (False, True), "constant": _divisors}),
+    # Factors that are shifted left.
+    *(
+        (quantize, {"types": (source, target), "scales": scales, **of})
+        for source, of in (
+            ("UINT8", {}),
+            ("INT8", {}),
+            ("INT16", {}),
+            ("INT32", {"values": "near"}),
+        )
+        for target in ("INT8", "UINT8", "INT16", "INT32")
+        for scales in ((0.5, 0.01), (1.0, 1.0))
+    ),
+    *((reduction, {"ratio": ratio}) for ratio in (0.3, 0.05)),
+    *((svdf, {"more": more}) for more in (1000.0, 20000.0)),
+    *((lstm, {"dtype": dtype, "hidden": 2.0**-32, "cell": -32}) for dtype in ("INT8", "INT16")),
+    (batch_matmul, {}),
+    # Rows of many values; windows of many pixels.
+    (normalise, {"shape": (1, 9000), "values": "ends"}),
+    *((pool, {"shape": (1, 64, 65, n), "size": (64, 64), "same": False}) for n in (1, 3, 7)),
+)
+
+
+def seldom(draw: Draw) -> Case:
+    """One of the rows."""
+    make, wishes = draw.one(*ROWS)
+    draw.wishes = dict(wishes)
+    return make(draw)
