@@ -198,14 +198,17 @@ def _prelu(draw: Draw, dtype: str, scales: Any, zeros: list[int]) -> Case:
 def extreme(draw: Draw) -> Case:
     """MINIMUM, MAXIMUM, LOGICAL_AND, LOGICAL_OR, DIV, FLOOR_DIV, FLOOR_MOD."""
     extremes = ("MINIMUM", "MAXIMUM") * 3
-    kind = draw.one(*extremes, "LOGICAL_AND", "LOGICAL_OR", "DIV", "FLOOR_DIV", "FLOOR_MOD")
+    kinds = *extremes, "LOGICAL_AND", "LOGICAL_OR", "DIV", "FLOOR_DIV", "FLOOR_MOD"
+    kind = draw.wished("kind", lambda: draw.one(*kinds))
     if kind in ("DIV", "FLOOR_DIV", "FLOOR_MOD"):
         inputs, a, b = _two(draw, "INT32", (None, None), (0, 0))
         if (b == 0).any() or ((a == RANGES["INT32"][0]) & (b == -1)).any():
             raise RedrawError
         if kind == "DIV":
             made = np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))
-            by: Any = ("DivOptions", {"fused_activation_function": 0})
+            activation = draw.wished("activation", lambda: 0)
+            made = np.clip(made, *_LIMITS[activation])
+            by: Any = ("DivOptions", {"fused_activation_function": activation})
             return _finished(draw, kind, inputs, made, "INT32", None, 0, by)
         made = a // b if kind == "FLOOR_DIV" else a % b  # Python's, which are floored
         by = (f"Floor{kind[6:].title()}Options", {})

@@ -388,7 +388,8 @@ def block(draw: Draw) -> Case:
     point: Window = ((1, 1), (1, 1), (1, 1), True)
     k = draw.one(3, 3, 5, draw.within(1, 7))
     stride = draw.often(1, 2, share=0.7)
-    window: Window = ((k, draw.often(k, 3)), (stride, stride), (1, 1), draw.chance(0.8))
+    kernel = draw.wished("kernel", lambda: (k, draw.often(k, 3)))
+    window: Window = (kernel, (stride, stride), (1, 1), draw.chance(0.8))
     source = None
     if expands:
         source = convolve(draw, dtype, shape, draw.within(2, 40), point)

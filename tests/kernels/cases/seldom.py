@@ -15,8 +15,9 @@ import numpy as np
 
 from .arithmetic import TYPES
 from .drawing import Array, Case, Draw
+from .moves import blocks, mirror, move, pad
 from .pairs import addition, extreme, product
-from .products import convolve, convolve_depthwise, framed
+from .products import block, convolve, convolve_depthwise, framed
 from .reductions import pool, reduction
 from .sequences import lstm, svdf
 from .sums import batch_matmul, normalise, transpose_conv
@@ -70,6 +71,8 @@ def _far(*rows: tuple[Any, Mapping[str, Any]]) -> tuple[tuple[Any, Mapping[str, 
 
 _SMALL = ((3, 3), (3, 3), (2, 3), (3, 2), (2, 2), (1, 3), (1, 2))
 _LARGE = ((5, 5), (4, 4), (7, 3), (3, 5), (7, 7), (5, 1), (1, 7), (6, 2))
+_WIDE = ((5, 5), (7, 7), (6, 7), (4, 9), (9, 4), (4, 5))
+_TALL = ((13, 5), (14, 5), (10, 7), (11, 7), (22, 3), (33, 2))
 _DILATED = (_BOTH, (2, 2), (1, 3), (3, 1), (2, 5))
 _ONE = ((1, 1),)
 _SHAPES = (
@@ -108,6 +111,16 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
             {"factor": "broad"},
         ),
         (Convolutions(("INT8",), _LARGE, range(4, 22), (1,), depthwise=True), {"six": True}),
+        (Convolutions(("UINT8",), _SMALL, range(1, 5), (1, 2), depthwise=True), {}),
+        # Windows of more taps than a vector has, of many pixels; of more than planes have.
+        *(
+            (Convolutions(("INT8",), _WIDE, range(1, 10), (1,), most=(3, 40), depthwise=True), of)
+            for of in ({}, {"factor": "broad"}, {"six": True})
+        ),
+        *(
+            (Convolutions(("INT8",), _TALL, range(4, 18), (1,), most=(12, 9), depthwise=True), of)
+            for of in ({}, {"factor": "broad"})
+        ),
         # Filters for each channel, of any factors.
         (
             Convolutions(_BYTES, _SMALL, (1, 1, 2, 3), (1, 2, 3), depthwise=True),
@@ -126,9 +139,19 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
             ),
             {"values": "least"},
         ),
+        (
+            Convolutions(("INT8",), _SMALL, (4, 8), range(1, 5), dilations=((1, 2), (2, 3))),
+            {"factor": "tiny"},
+        ),
         (Convolutions(("INT16",), _SMALL, range(1, 9), range(1, 9), dilations=_DILATED), {}),
     ),
+    # Many products of many channels.
+    *(
+        (Convolutions(("INT8",), (*_ONE, *_SMALL), (17, 33, 40, 64), range(1, 20), most=(3, 6)), of)
+        for of in ({}, {"factor": "broad"})
+    ),
     # Single pixels of many channels; three pixels at once.
+    (Convolutions(("INT8",), _ONE, range(16, 49, 4), range(1, 4), most=(2, 11)), {}),
     (Convolutions(("INT8",), _ONE, range(16, 49, 4), range(1, 13), most=(2, 11)), {}),
     (Convolutions(("INT8",), _ONE, range(16, 49, 4), range(1, 13), most=(2, 11)), {"six": True}),
     (Convolutions(_BYTES, _ONE, range(1, 9), range(1, 13), most=(2, 11)), {"factor": "broad"}),
@@ -159,7 +182,10 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     ),
     *(
         (Convolutions(("INT16",), _SMALL, range(1, 9), (1, 1, 2), depthwise=True), wishes)
-        for wishes in ({"factor": "greatest"}, {"factor": "least"}, {"factor": "broad"})
+        for wishes in (
+            *({"factor": "greatest"}, {"factor": "greatest", "bias": "most"}),
+            *({"factor": "least"}, {"factor": "broad"}),
+        )
     ),
     *(
         (transpose_conv, {"dtype": dtype, **wishes})
@@ -172,6 +198,7 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
             {"channels": 505},
         )
     ),
+    *((block, {"kernel": kernel}) for kernel in ((5, 5), (7, 7), (2, 5), (3, 7), (1, 2), (4, 1))),
     # Operands that are spread, each in every type; factors of 1 and more; the greatest value alone.
     *_PAIRS,
     *(
@@ -184,7 +211,13 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
         for make in _SIXES
         for dtype in ("INT8", "UINT8")
     ),
-    (extreme, {"fixed": (False, True), "constant": _divisors}),
+    *(
+        (extreme, {"kind": kind, "fixed": (False, True), "constant": _divisors, **of})
+        for kind in ("DIV", "FLOOR_DIV", "FLOOR_MOD")
+        for of in ({}, {"activation": 1}, {"activation": 3})
+    ),
+    # Pieces of a row that differ from step to step.
+    *((move, {"move": how}) for how in (blocks, blocks, mirror, pad)),
     # Factors that are shifted left.
     *(
         (quantize, {"types": (source, target), "scales": scales, **of})
@@ -203,7 +236,7 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     (batch_matmul, {}),
     # Rows of many values; windows of many pixels.
     (normalise, {"shape": (1, 9000), "values": "ends"}),
-    *((pool, {"shape": (1, 64, 65, n), "size": (64, 64), "same": False}) for n in (1, 3, 7)),
+    (pool, {"shape": (1, 64, 65, 5), "size": (64, 64), "same": False}),
 )
 
 
