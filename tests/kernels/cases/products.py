@@ -272,19 +272,25 @@ def _made(draw: Draw, layer: Layer, sums: Ints) -> Map:
 
 
 def framed(draw: Draw, dtype: str, shape: tuple[int, ...], window: Window) -> Map:
-    """A map that a PAD makes of an input of `shape`. A window that is no SAME one can do that as well,
-    and then some windows lie in padding alone: now and then, several beside each other."""
+    """A map that a PAD makes of an input of `shape`."""
+    scale, zero = draw.scale(), draw.zero(dtype)
+    x, values = draw.input(shape, dtype, scale, zero)
+    return _padded(draw, Map(x, values, dtype, scale, zero), window)
+
+
+def _padded(draw: Draw, source: Map, window: Window) -> Map:
+    """What a PAD makes of a map. A window that is no SAME one can do that as well, and then some windows
+    lie in padding alone: now and then, several beside each other."""
     size, _, apart, _ = window
     far = draw.wished("far", lambda: draw.often(1, 9, share=0.85))
     most = [far + 1 + (k - 1) * d for k, d in zip(size, apart, strict=True)]
     sides = [(draw.within(0, n), draw.within(0, n)) for n in most]
-    scale, zero = draw.scale(), draw.zero(dtype)
-    x, values = draw.input(shape, dtype, scale, zero)
-    made = np.pad(values, [(0, 0), (0, 0), *sides, (0, 0)], constant_values=zero)
-    out = draw.tensor(made.shape[1:], dtype, scale, zero)
-    at = draw.constant(np.array([(0, 0), *sides, (0, 0)]), "INT32")
-    draw.op("PAD", (x, at), (out,), ("PadOptions", {}), 2)
-    return Map(out, made, dtype, scale, zero)
+    frame = [(0, 0), (0, 0), *sides, (0, 0)]
+    made = np.pad(source.values, frame, constant_values=source.zero)
+    out = draw.tensor(made.shape[1:], source.dtype, source.scale, source.zero)
+    at = draw.constant(np.array(frame[1:]), "INT32")
+    draw.op("PAD", (source.tensor, at), (out,), ("PadOptions", {}), 2)
+    return Map(out, made, source.dtype, source.scale, source.zero)
 
 
 def _source(
@@ -383,20 +389,26 @@ def depthwise(draw: Draw) -> Case:
 def block(draw: Draw) -> Case:
     """A depthwise convolution with pointwise ones around it, which can be one operator."""
     dtype = draw.often("INT8", "UINT8", share=0.85)
-    expands, projects = draw.one((True, True), (True, False), (False, True))
+    kinds = ((True, True), (True, False), (False, True))
+    expands, projects = draw.wished("parts", lambda: draw.one(*kinds))
     shape: tuple[int, ...] = (1, *map_shape(draw, draw.within(1, 20))[1:])
     point: Window = ((1, 1), (1, 1), (1, 1), True)
     k = draw.one(3, 3, 5, draw.within(1, 7))
     stride = draw.often(1, 2, share=0.7)
     kernel = draw.wished("kernel", lambda: (k, draw.often(k, 3)))
-    window: Window = (kernel, (stride, stride), (1, 1), draw.chance(0.8))
+    same = draw.chance(0.8) and "far" not in draw.wishes
+    window: Window = (kernel, (stride, stride), (1, 1), same)
     source = None
     if expands:
-        source = convolve(draw, dtype, shape, draw.within(2, 40), point)
+        inner = draw.wished("inner", lambda: draw.within(2, 40))
+        source = convolve(draw, dtype, shape, inner, point)
+        if "far" in draw.wishes:
+            source = _padded(draw, source, window)
         shape = source.values.shape[1:]
     made = convolve_depthwise(draw, dtype, shape, 1, window, source)
     if projects:
-        made = convolve(draw, dtype, made.values.shape[1:], draw.within(1, 20), point, 1, made)
+        outer = draw.wished("outer", lambda: draw.within(1, 20))
+        made = convolve(draw, dtype, made.values.shape[1:], outer, point, 1, made)
     return draw.done(made)
 
 

@@ -198,7 +198,14 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
             {"channels": 505},
         )
     ),
+    # Blocks of other windows, in padding alone, and with results where their operands are.
     *((block, {"kernel": kernel}) for kernel in ((5, 5), (7, 7), (2, 5), (3, 7), (1, 2), (4, 1))),
+    *((block, {"parts": parts, "far": 9}) for parts in ((True, True), (True, False))),
+    *(
+        (block, {"parts": parts, "inner": inner, "outer": inner + 5})
+        for parts in ((True, True), (False, True))
+        for inner in (4, 8)
+    ),
     # Operands that are spread, each in every type; factors of 1 and more; the greatest value alone.
     *_PAIRS,
     *(
