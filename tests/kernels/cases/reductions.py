@@ -17,8 +17,8 @@ from .products import map_shape, windows
 
 def pool(draw: Draw) -> Case:
     """AVERAGE_POOL_2D and MAX_POOL_2D."""
-    kind = draw.one("AVERAGE_POOL_2D", "MAX_POOL_2D")
-    dtype = draw.often("INT8", "UINT8", "INT16", share=0.5)
+    kind = draw.wished("kind", lambda: draw.one("AVERAGE_POOL_2D", "MAX_POOL_2D"))
+    dtype = draw.wished("dtype", lambda: draw.often("INT8", "UINT8", "INT16", share=0.5))
     shape = draw.wished("shape", lambda: map_shape(draw, draw.within(1, 40)))
     size = draw.within(1, 9), draw.within(1, 9)
     if draw.chance(0.3):
@@ -60,8 +60,9 @@ def _axes(draw: Draw, rank: int) -> tuple[int, ...]:
 
 def reduction(draw: Draw) -> Case:
     """MEAN, SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_ALL, REDUCE_ANY."""
-    kind = draw.one("MEAN", "MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_ALL", "REDUCE_ANY")
-    dtype = draw.often("INT8", "UINT8", "INT16", share=0.5)
+    kinds = "MEAN", "MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_ALL", "REDUCE_ANY"
+    kind = draw.wished("kind", lambda: draw.one(*kinds))
+    dtype = draw.wished("dtype", lambda: draw.often("INT8", "UINT8", "INT16", share=0.5))
     rank = draw.within(1, 4)
     shape = tuple(draw.within(1, 9) for _ in range(rank))
     axes = _axes(draw, rank)

@@ -86,6 +86,7 @@ _PAIRS: tuple[tuple[Any, Mapping[str, Any]], ...] = tuple(
     for dtype in ("INT8", "UINT8", "INT16")
     for shapes in _SHAPES
 )
+_POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 _SIXES = (addition, product)
 
 ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
@@ -121,6 +122,10 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
             (Convolutions(("INT8",), _TALL, range(4, 18), (1,), most=(12, 9), depthwise=True), of)
             for of in ({}, {"factor": "broad"})
         ),
+        *(
+            (Convolutions(_BYTES, _LARGE, (1, 2, 3), (1,), depthwise=True), of)
+            for of in ({}, {"factor": "broad"}, {"six": True})
+        ),
         # Filters for each channel, of any factors.
         (
             Convolutions(_BYTES, _SMALL, (1, 1, 2, 3), (1, 2, 3), depthwise=True),
@@ -130,8 +135,21 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
         # Weights of nine bits.
         (Convolutions(("UINT8",), _SMALL, range(1, 10), range(1, 6)), {}),
         (Convolutions(("UINT8",), _SMALL, (1, 2, 4, 8, 12), (1, 2, 4)), {"six": True}),
+        *(
+            (
+                Convolutions(
+                    ("UINT8",), (*_ONE, *_SMALL), range(1, 14), (1, 2), dilations=_DILATED
+                ),
+                of,
+            )
+            for of in ({}, {"six": True})
+        ),
+        (Convolutions(("UINT8",), _SMALL, (1, 3, 5), range(1, 6)), {"factor": "least"}),
         # Convolutions in runs of pixels, with padding and without.
-        (Convolutions(("INT8",), _SMALL, range(1, 9), range(1, 9), dilations=_DILATED), {}),
+        *(
+            (Convolutions(("INT8",), _SMALL, range(1, 9), range(1, 9), dilations=_DILATED), of)
+            for of in ({}, {"factor": "broad"})
+        ),
         (
             Convolutions(
                 *(("INT8",), _SMALL, (4, 8), range(1, 9)),
@@ -144,6 +162,19 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
             {"factor": "tiny"},
         ),
         (Convolutions(("INT16",), _SMALL, range(1, 9), range(1, 9), dilations=_DILATED), {}),
+    ),
+    # Columns that are far apart; planes that are.
+    (
+        Convolutions(
+            ("INT8",), ((1, 2), (2, 2)), (7, 8), (1, 4), dilations=((1, 40),), most=(3, 60)
+        ),
+        {},
+    ),
+    (Convolutions(("INT8",), ((3, 3),), (90, 100), (1,), most=(3, 12), depthwise=True), {}),
+    *(
+        (Convolutions(("INT8",), (kernel,), range(1, 7), (1,), most=(3, 40), depthwise=True), of)
+        for kernel in ((7, 7), (6, 7), (4, 5))
+        for of in ({"factor": "broad"}, {})
     ),
     # Many products of many channels.
     *(
@@ -237,13 +268,31 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
         for target in ("INT8", "UINT8", "INT16", "INT32")
         for scales in ((0.5, 0.01), (1.0, 1.0))
     ),
-    *((reduction, {"ratio": ratio}) for ratio in (0.3, 0.05)),
+    *(
+        (reduction, {"kind": kind, "dtype": dtype, "ratio": ratio})
+        for kind in ("SUM", "MEAN")
+        for dtype in ("INT8", "UINT8", "INT16")
+        for ratio in (0.3, 0.05)
+    ),
     *((svdf, {"more": more}) for more in (1000.0, 20000.0)),
     *((lstm, {"dtype": dtype, "hidden": 2.0**-32, "cell": -32}) for dtype in ("INT8", "INT16")),
     (batch_matmul, {}),
     # Rows of many values; windows of many pixels.
     (normalise, {"shape": (1, 9000), "values": "ends"}),
-    (pool, {"shape": (1, 64, 65, 5), "size": (64, 64), "same": False}),
+    *(
+        (
+            pool,
+            {
+                "shape": (1, 64, 65, 5),
+                "size": (64, 64),
+                "same": False,
+                "kind": kind,
+                "dtype": dtype,
+            },
+        )
+        for kind, dtype in (("AVERAGE_POOL_2D", "INT8"), ("AVERAGE_POOL_2D", "UINT8"))
+    ),
+    *((pool, {"kind": kind, "dtype": dtype}) for kind in _POOLS for dtype in ("UINT8", "INT16")),
 )
 
 
