@@ -44,7 +44,7 @@ def _broadcast(a: Ints, b: Ints) -> tuple[Ints, Ints]:
 
 def _scales(draw: Draw) -> tuple[float, float, float]:
     if "scales" in draw.wishes:
-        first, second, third = draw.wishes["scales"]
+        first, second, third = (float(np.float32(scale)) for scale in draw.wishes["scales"])
         return first, second, third
     a, b = draw.scale(), draw.scale()
     if draw.chance(0.2):

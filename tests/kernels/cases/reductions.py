@@ -25,7 +25,7 @@ def pool(draw: Draw) -> Case:
         size = shape[1], shape[2]
     size = draw.wished("size", lambda: size)
     step = draw.often((1, 1), (2, 2), size, (3, 1), share=0.3)
-    same = draw.wished("same", lambda: draw.chance(0.5))
+    same = draw.chance(0.5) and "size" not in draw.wishes
     scale, zero = draw.scale(), draw.zero(dtype)
     activation = draw.often(0, 1, 2, 3, share=0.7)
     x, values = draw.input(shape, dtype, scale, zero)

@@ -144,7 +144,10 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
             )
             for of in ({}, {"six": True})
         ),
+        (Convolutions(("UINT8",), ((3, 1), (2, 1)), range(1, 9), (1, 2), dilations=((1, 2),)), {}),
+        (Convolutions(("UINT8",), ((3, 3),), range(1, 5), (1, 2), depthwise=True), {"six": True}),
         (Convolutions(("UINT8",), _SMALL, (1, 3, 5), range(1, 6)), {"factor": "least"}),
+        (Convolutions(("INT8",), ((3, 3),), (2, 3, 5), range(1, 5), most=(2, 3)), {}),
         # Convolutions in runs of pixels, with padding and without.
         *(
             (Convolutions(("INT8",), _SMALL, range(1, 9), range(1, 9), dilations=_DILATED), of)
@@ -233,9 +236,9 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     *((block, {"kernel": kernel}) for kernel in ((5, 5), (7, 7), (2, 5), (3, 7), (1, 2), (4, 1))),
     *((block, {"parts": parts, "far": 9}) for parts in ((True, True), (True, False))),
     *(
-        (block, {"parts": parts, "inner": inner, "outer": inner + 5})
-        for parts in ((True, True), (False, True))
-        for inner in (4, 8)
+        (block, {"parts": parts, "inner": inner, "outer": inner + 5, "factor": "usual"})
+        for parts in ((True, True), (True, True), (False, True))
+        for inner in (4, 8, 16)
     ),
     # Operands that are spread, each in every type; factors of 1 and more; the greatest value alone.
     *_PAIRS,
@@ -266,7 +269,7 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
             ("INT32", {"values": "near"}),
         )
         for target in ("INT8", "UINT8", "INT16", "INT32")
-        for scales in ((0.5, 0.01), (1.0, 1.0))
+        for scales in ((0.5, 0.01), (1.0, 1.0), (1.0, 0.001))
     ),
     *(
         (reduction, {"kind": kind, "dtype": dtype, "ratio": ratio})
@@ -280,17 +283,8 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     # Rows of many values; windows of many pixels.
     (normalise, {"shape": (1, 9000), "values": "ends"}),
     *(
-        (
-            pool,
-            {
-                "shape": (1, 64, 65, 5),
-                "size": (64, 64),
-                "same": False,
-                "kind": kind,
-                "dtype": dtype,
-            },
-        )
-        for kind, dtype in (("AVERAGE_POOL_2D", "INT8"), ("AVERAGE_POOL_2D", "UINT8"))
+        (pool, {"shape": (1, 1, 4100, 3), "size": (1, 4096), "kind": _POOLS[0], "dtype": dtype})
+        for dtype in _BYTES
     ),
     *((pool, {"kind": kind, "dtype": dtype}) for kind in _POOLS for dtype in ("UINT8", "INT16")),
 )

@@ -37,7 +37,8 @@ def quantize(draw: Draw) -> Case:
     source, target = draw.wished("types", lambda: (draw.one(*kinds), draw.one(*kinds)))
     if {source, target} == {"UINT8", "INT8"} and draw.chance(0.5):
         target = source
-    in_scale, out_scale = draw.wished("scales", lambda: (draw.scale(), draw.scale()))
+    scales = draw.wished("scales", lambda: (draw.scale(), draw.scale()))
+    in_scale, out_scale = (float(np.float32(scale)) for scale in scales)
     in_zero, out_zero = draw.zero(source), draw.zero(target)
     by = quantize_multiplier(in_scale / out_scale)
     x, values = draw.input(_shape(draw), source, in_scale, in_zero)
