@@ -126,6 +126,10 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
             (Convolutions(_BYTES, _LARGE, (1, 2, 3), (1,), depthwise=True), of)
             for of in ({}, {"factor": "broad"}, {"six": True})
         ),
+        *(
+            (Convolutions(("INT8",), ((5, 1), (3, 1)), range(4, 14), (1,), depthwise=True), of)
+            for of in ({}, {"factor": "broad"})
+        ),
         # Filters for each channel, of any factors.
         (
             Convolutions(_BYTES, _SMALL, (1, 1, 2, 3), (1, 2, 3), depthwise=True),
