@@ -50,6 +50,7 @@ from random_nets import random_network
 from rare_nets import rare_network
 from seldom_nets import seldom_network
 from signal_nets import signal_network, spectrum_network
+from sliding_nets import sliding_network
 from variable_nets import variable_network
 from wider_nets import wider_network
 
@@ -66,6 +67,7 @@ GENERATORS: dict[str, Callable[[int], bytes]] = {
     "rare": rare_network,
     "seldom": seldom_network,
     "lone": lone_network,
+    "sliding": sliding_network,
     "mutant": mutant,
 }
 """Generators of networks by number."""

@@ -99,16 +99,15 @@ def main() -> int:
 
 def reasons_for(place: str) -> Reasons:
     """What may stay unreached on this computer ("host") or on a board."""
-    if place == "host":
-        return tomllib.loads((_HERE / "exceptions.toml").read_text("utf-8"))
-    read = tomllib.loads((_HERE / "boards.toml").read_text("utf-8"))
-    kinds = read["kinds"]
+    name = "exceptions.toml" if place == "host" else "boards.toml"
+    read = tomllib.loads((_HERE / name).read_text("utf-8"))
+    kinds = read.pop("kinds")
 
     def told(lines: Mapping[str, str]) -> dict[str, str]:
         return {text: kinds.get(reason, reason) for text, reason in lines.items()}
 
     found: dict[str, dict[str, str]] = {}
-    for part in (read["both"], read[place]):
+    for part in (read,) if place == "host" else (read["both"], read[place]):
         for name, lines in part.items():
             found[name] = found.get(name, {}) | told(lines)
     return found

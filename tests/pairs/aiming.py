@@ -31,8 +31,8 @@ _AS_LITERT = "lt_fully_connected_once"
 """The kernel of dense layers that are rounded as LiteRT does."""
 _COARSE = ("lt_block", "lt_conv", "lt_conv_packed", "lt_depthwise_mult1")
 """Kernels that cores with others take for large weights alone."""
-_SLIDES = "lt_slide"
-"""The kernel that moves rows, of whatever operator, that stay the same while a window slides."""
+_SLIDES = frozenset({("kernel", "lt_slide"), ("kernel", "lt_total"), ("family", "totals")})
+"""What is there while a window slides: rows that stay the same are moved, or summed up."""
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class Aim:
         once = ("kernel", _AS_LITERT) in aimed or rng.random() < 0.05
         wants = {name: value for name, value in aimed if name not in OPERATOR}
         wants |= {"lean": YES} if ("lean", YES) in aimed else {}
-        wants |= {"hop": YES} if ("kernel", _SLIDES) in aimed else {}
+        wants |= {"hop": YES} if _SLIDES & {*aimed} else {}
         kernel = any(name == "kernel" for name, _ in aimed)
         keeps = kernel and "core" not in wants and rng.random() < 0.8  # kernels depend on it
         if keeps:
@@ -76,6 +76,8 @@ class Aim:
     def _base(self, features: Sequence[Feature]) -> Draw:
         rng = self.rng
         found = [f for f in features if self.known.get(f)]
+        if _SLIDES & {*features} and rng.random() < 0.5:
+            return Draw("sliding", rng.randrange(10**6))
         alone = {name for name, _ in features} - {"lean"}
         if (len(alone) > 1 or (alone and not found)) and rng.random() < 0.8:
             sought = self._sought(dict(features))

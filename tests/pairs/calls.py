@@ -65,8 +65,10 @@ def families_of(stem: str) -> frozenset[str]:
 
 @cache
 def types_by_name(stem: str) -> frozenset[str] | None:
-    """The types that the names of a kernel's functions say; None if one says none. What is stored as
-    uint8 is for a kernel of int8 that flips it."""
+    """The types that the names of a kernel's functions say; None if one says none, or if they say what
+    is summed up. What is stored as uint8 is for a kernel of int8 that flips it."""
+    if families_of(stem) == {"totals"}:
+        return None
     text = kernel_files()[f"{stem}.h"]
     found: set[str] = {"uint8"} if _FLIPS.search(text) else set()
     for name in _ROW.findall(text):

@@ -54,6 +54,9 @@ _SOUND = frozenset(family for family, of in families().items() if of.keys() <= S
 """Families of signal operators that remember what came before."""
 
 
+_TOTALS = frozenset({"totals"})
+"""The family of sums over the rows of a window that slides."""
+
 _WITHOUT_FILTERS = ("lt_conv_s16", "lt_conv_2x2", "lt_conv_lanes")
 
 
@@ -134,6 +137,22 @@ RULES: tuple[Rule, ...] = (
         "keeps state from one run to the next, so the",
         lambda of: (
             of.get("hop") == YES and (of.get("state") == YES or _are_all(of, _CELLS | _SOUND))
+        ),
+    ),
+    Rule(
+        "sums over rows are made of a window that slides, whose limits are theirs",
+        "passes/hop/slide.py",
+        "TotalOp(id=-1, inputs=(totals, self.take(of.source, of.new)), zero=of.zero)",
+        lambda of: (
+            _are_all(of, _TOTALS)
+            and (
+                of.get("hop") == NO
+                or of.get("unit") == "operators"
+                or of.get("state") == YES
+                or of.get("input") == "resident"
+                or of.get("output") == "streamed"
+                or of.get("layout") == "nhwc input"
+            )
         ),
     ),
     Rule(
@@ -218,7 +237,7 @@ RULES: tuple[Rule, ...] = (
         "lower/block.py",
         "lt_block",
         lambda of: (
-            stem_of(of.get("kernel", "")) in BLOCKS
+            stem_of(of.get("kernel", "")) in (*BLOCKS, "lt_joined")
             and (of.get("blocks") == NO or of.get("unit") == "operators")
         ),
     ),

@@ -62,7 +62,7 @@ class Draw:
     """A network of one operator under construction, and the generator that all is drawn from.
 
     If `fresh`, variables are before the run as interpreters have them: bytes at their zero point, int16
-    at 0.
+    at 0. `wishes` are by name what is not drawn: seldom.py has them.
     """
 
     def __init__(self, rng: np.random.Generator, count: int, fresh: bool = False) -> None:
@@ -74,6 +74,11 @@ class Draw:
         self.ops: list[OpSpec] = []
         self.once = False
         self.samples: dict[int, Array] = {}
+        self.wishes: dict[str, Any] = {}
+
+    def wished(self, name: str, otherwise: Callable[[], T]) -> T:
+        """What `wishes` have of that name, or else what is drawn."""
+        return self.wishes[name] if name in self.wishes else otherwise()
 
     def one(self, *of: T) -> T:
         """One of some things."""
@@ -100,6 +105,8 @@ class Draw:
         least = ends[0] if low is None else low
         middle = 128 if dtype == "UINT8" else 0
         drawn = int(self.rng.integers(least, ends[1] + 1))
+        if self.wishes.get("zero") == "least":
+            return least
         return self.one(middle, least, ends[1], drawn, drawn, drawn)
 
     def scale(self) -> float:
@@ -111,7 +118,8 @@ class Draw:
     def values(self, shape: tuple[int, ...], dtype: str, zero: int = 0) -> Array:
         """Values of one tensor, all of one kind."""
         low, high = RANGES[dtype]
-        kind = self.one("all", "all", "all", "all", "least", "most", "ends", "near", "zero")
+        kinds = ("all", "all", "all", "all", "least", "most", "ends", "near", "zero")
+        kind = self.wished("values", lambda: self.one(*kinds))
         if kind == "least":
             return np.full(shape, low, TYPES[dtype])
         if kind == "most":

@@ -9,6 +9,7 @@ from .moves import cast, choose, join, move, part, scaled_join, total
 from .pairs import addition, comparison, extreme, product
 from .products import block, conv, dense, depthwise
 from .reductions import place, pool, reduction
+from .seldom import seldom
 from .sequences import lstm, sigmoid_16, svdf
 from .sums import batch_matmul, normalise, resize, transpose_conv
 from .unary import dequantize, logistic, quantize, rectify, softmax
@@ -45,4 +46,5 @@ FAMILIES: dict[str, Family] = {
     "choose": choose,
     "cast": cast,
     "total": total,
+    "seldom": seldom,
 }

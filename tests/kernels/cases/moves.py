@@ -114,7 +114,7 @@ def part(draw: Draw) -> Case:
     return draw.case("SPLIT", (at, x), outs, parts, ("SplitOptions", {"num_splits": count}))
 
 
-def _pad(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
+def pad(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
     sides = [(draw.within(0, 3), draw.within(0, 3)) for _ in shape]
     given = draw.tensors[draw.inputs[-1]]
     if given.dtype == "BOOL" or draw.chance(0.6):
@@ -127,7 +127,7 @@ def _pad(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
     return "PADV2", [_ints(draw, sides), fill], made, ("PadV2Options", {})
 
 
-def _mirror(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
+def mirror(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
     del zero
     reflect = draw.chance(0.5)
     sides = [tuple(draw.within(0, max(0, n - reflect)) for _ in range(2)) for n in shape]
@@ -171,7 +171,7 @@ def _gather(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
     return "GATHER", [_ints(draw, at)], np.take(x, at, axis + 1), options
 
 
-def _blocks(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
+def blocks(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
     if len(shape) != 4:
         raise RedrawError
     block = draw.within(1, 3)
@@ -249,7 +249,7 @@ def _resize(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
 
 
 _MOVES: tuple[Callable[..., Any], ...] = (
-    *(_pad, _mirror, _transpose, _transpose, _slice, _strided, _gather, _blocks, _reverse, _tile),
+    *(pad, mirror, _transpose, _transpose, _slice, _strided, _gather, blocks, _reverse, _tile),
     _resize,
 )
 
@@ -259,7 +259,8 @@ def move(draw: Draw) -> Case:
     dtype, scale, zero = _typed(draw)
     shape = _shape(draw)
     x, values = draw.input(shape, dtype, scale, zero)
-    kind, more, made, options = draw.one(*_MOVES)(draw, shape, values, zero)
+    how = draw.wished("move", lambda: draw.one(*_MOVES))
+    kind, more, made, options = how(draw, shape, values, zero)
     if math.prod(made.shape) > 200_000:
         raise RedrawError
     out = draw.tensor(made.shape[1:], dtype, scale, zero)

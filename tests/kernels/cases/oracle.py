@@ -20,7 +20,10 @@ from .drawing import Case, Draw, RedrawError
 from .families import FAMILIES
 
 _SAMPLES = 3
-_UNKNOWN = {"ARG_MAX INT16", "ARG_MIN INT16", "QUANTIZE INT32 UINT8"}
+_UNKNOWN = {
+    *("ARG_MAX INT16", "ARG_MIN INT16", "QUANTIZE INT32 UINT8", "QUANTIZE INT32 INT32"),
+    *("QUANTIZE UINT8 INT32", "QUANTIZE UINT8 INT16", "QUANTIZE INT16 UINT8"),
+}
 """What no interpreter runs, but kernels do."""
 
 

@@ -19,6 +19,9 @@ _LIMITS = {0: RANGES["INT32"], 1: (0, RANGES["INT32"][1]), 2: (-1, 1), 3: (0, 6)
 
 def shapes(draw: Draw) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Shapes of two operands: mostly equal, else one repeats along some dimensions."""
+    if "shapes" in draw.wishes:
+        a, b = draw.wishes["shapes"]
+        return a, b
     rank = draw.within(1, 4)
     shape = tuple(draw.within(1, 12) for _ in range(rank))
     if draw.chance(0.5):
@@ -40,6 +43,9 @@ def _broadcast(a: Ints, b: Ints) -> tuple[Ints, Ints]:
 
 
 def _scales(draw: Draw) -> tuple[float, float, float]:
+    if "scales" in draw.wishes:
+        first, second, third = (float(np.float32(scale)) for scale in draw.wishes["scales"])
+        return first, second, third
     a, b = draw.scale(), draw.scale()
     if draw.chance(0.2):
         b = a
@@ -51,14 +57,15 @@ def _operand(
 ) -> tuple[int, Ints]:
     """An operand: an input, or a constant."""
     if fixed:
-        values = draw.values(shape, dtype, zero)
+        values = draw.wished("constant", lambda: draw.values)(shape, dtype, zero)
         made = draw.constant(values, dtype, scale, zero=zero)
         return made, values.astype(np.int64)[None]
     return draw.input(shape, dtype, scale, zero)
 
 
 def _two(draw: Draw, dtype: str, scales: Any, zeros: Any) -> tuple[list[int], Ints, Ints]:
-    fixed = draw.often((False, False), (True, False), (False, True), share=0.8)
+    kinds = ((False, False), (True, False), (False, True))
+    fixed = draw.wished("fixed", lambda: draw.often(*kinds, share=0.8))
     made, values = [], []
     for shape, scale, zero, own in zip(shapes(draw), scales, zeros, fixed, strict=False):
         tensor, held = _operand(draw, shape, dtype, scale, zero, own)
@@ -82,12 +89,16 @@ def _finished(
     return draw.case(kind, inputs, (out,), (wanted,), options, version)
 
 
+def _dtype(draw: Draw, usual: str, *others: str) -> str:
+    return draw.wished("dtype", lambda: draw.often(usual, *others, share=0.5))
+
+
 def addition(draw: Draw) -> Case:
     """ADD and SUB."""
     kind = draw.one("ADD", "ADD", "SUB")
-    dtype = draw.often("INT8", "UINT8", "INT16", "INT32", share=0.5)
+    dtype = _dtype(draw, "INT8", "UINT8", "INT16", "INT32")
     named = "AddOptions" if kind == "ADD" else "SubOptions"
-    activation = draw.often(0, 1, 2, 3, share=0.6)
+    activation = draw.wished("activation", lambda: draw.often(0, 1, 2, 3, share=0.6))
     if dtype == "INT32":
         return _integers(draw, kind, named, activation if kind == "SUB" else 0)
     scales = _scales(draw)
@@ -126,7 +137,7 @@ def _integers(draw: Draw, kind: str, named: str, activation: int) -> Case:
 def product(draw: Draw) -> Case:
     """MUL, PRELU and SQUARED_DIFFERENCE."""
     kind = draw.one("MUL", "MUL", "PRELU", "SQUARED_DIFFERENCE")
-    dtype = draw.often("INT8", "UINT8", "INT16", "INT32", share=0.5)
+    dtype = _dtype(draw, "INT8", "UINT8", "INT16", "INT32")
     if kind == "MUL" and dtype == "INT32":
         return _integers(draw, "MUL", "MulOptions", draw.often(0, 1, 2, 3))
     if (kind, dtype) == ("PRELU", "INT32"):
@@ -139,7 +150,7 @@ def product(draw: Draw) -> Case:
         return _finished(draw, kind, inputs, made, dtype, None, 0, ("SquaredDifferenceOptions", {}))
     scales = _scales(draw)
     zeros = [draw.zero(dtype) for _ in range(3)]
-    activation = draw.often(0, 1, 2, 3) if kind == "MUL" else 0
+    activation = draw.wished("activation", lambda: draw.often(0, 1, 2, 3)) if kind == "MUL" else 0
     if kind == "PRELU":
         return _prelu(draw, dtype, scales, zeros)
     inputs, a, b = _two(draw, dtype, scales, zeros)
@@ -187,14 +198,17 @@ def _prelu(draw: Draw, dtype: str, scales: Any, zeros: list[int]) -> Case:
 def extreme(draw: Draw) -> Case:
     """MINIMUM, MAXIMUM, LOGICAL_AND, LOGICAL_OR, DIV, FLOOR_DIV, FLOOR_MOD."""
     extremes = ("MINIMUM", "MAXIMUM") * 3
-    kind = draw.one(*extremes, "LOGICAL_AND", "LOGICAL_OR", "DIV", "FLOOR_DIV", "FLOOR_MOD")
+    kinds = *extremes, "LOGICAL_AND", "LOGICAL_OR", "DIV", "FLOOR_DIV", "FLOOR_MOD"
+    kind = draw.wished("kind", lambda: draw.one(*kinds))
     if kind in ("DIV", "FLOOR_DIV", "FLOOR_MOD"):
         inputs, a, b = _two(draw, "INT32", (None, None), (0, 0))
         if (b == 0).any() or ((a == RANGES["INT32"][0]) & (b == -1)).any():
             raise RedrawError
         if kind == "DIV":
             made = np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))
-            by: Any = ("DivOptions", {"fused_activation_function": 0})
+            activation = draw.wished("activation", lambda: 0)
+            made = np.clip(made, *_LIMITS[activation])
+            by: Any = ("DivOptions", {"fused_activation_function": activation})
             return _finished(draw, kind, inputs, made, "INT32", None, 0, by)
         made = a // b if kind == "FLOOR_DIV" else a % b  # Python's, which are floored
         by = (f"Floor{kind[6:].title()}Options", {})

@@ -98,8 +98,10 @@ def _factor(draw: Draw, dtype: str, size: float) -> tuple[float, float, float]:
     spread = 9000.0 if dtype == "INT16" else 50.0
     usual = spread / max(1.0, size)
     kinds = "small", "large", "power", "one", "one", "tiny", "greatest"
-    kind = draw.often("usual", *kinds, share=0.6)
+    kind = draw.wished("factor", lambda: draw.often("usual", *kinds, share=0.6))
     in_scale = draw.scale()
+    if kind == "broad":
+        return in_scale, draw.scale(), float(draw.rng.uniform(0.5, 4.0))
     if kind == "greatest":
         power = 2.0 ** math.floor(math.log2(usual))
         return 1 - _NEAR_ONE, 1 + _NEAR_ONE, power
@@ -110,6 +112,7 @@ def _factor(draw: Draw, dtype: str, size: float) -> tuple[float, float, float]:
         "power": 2.0 ** math.floor(math.log2(usual)),
         "one": draw.one(0.4999, 0.5, 0.7, 1.0, 1.9, 3.0),
         "tiny": usual * 2.0 ** -draw.within(4, 22),
+        "least": usual * 2.0**-20,
     }[kind]
     return in_scale, draw.scale(), float(real)
 
@@ -143,6 +146,9 @@ def _layer(
     scales = np.full(channels if many else 1, scale, np.float32)
     if many and draw.chance(0.8):
         scales = (scale * draw.rng.uniform(0.3, 1.0, channels)).astype(np.float32)
+    six = draw.wished("six", lambda: False) and source is None  # RELU6 that limits above alone
+    if six:
+        in_scale = float(np.float32(0.05 * real / scale))
     out_scale = float(np.float32(in_scale * scale / real))
     if not (1e-30 < out_scale < 1e30):
         raise RedrawError
@@ -155,7 +161,7 @@ def _layer(
     if worst >= 1 << 31 and (dtype != "INT16" or narrow):
         raise RedrawError
     bias = None
-    kind = draw.often("usual", "none", "most", "zero", share=0.6)
+    kind = draw.wished("bias", lambda: draw.often("usual", "none", "most", "zero", share=0.6))
     if kind == "none" and dtype == "UINT8" and not once:  # LiteRT has no such convolution
         kind = "zero"
     if kind != "none":
@@ -170,9 +176,11 @@ def _layer(
             bias = draw.rng.choice([-room, room], channels)
         if kind == "zero":
             bias = np.zeros(channels, np.int64)
+    out_zero = RANGES[dtype][0] if six and dtype != "INT16" else draw.zero(dtype)
+    activation = 3 if six else draw.often(0, 1, 2, 3, share=0.6)
     layer = Layer(
-        *(dtype, weights, zero, in_scale, in_zero, out_scale, draw.zero(dtype), scales, bias),
-        *(draw.often(0, 1, 2, 3, share=0.6), once, narrow and bias is not None),
+        *(dtype, weights, zero, in_scale, in_zero, out_scale, out_zero, scales, bias),
+        *(activation, once, narrow and bias is not None),
     )
     kind_of = "UINT8" if dtype == "UINT8" else "INT8"
     if nibbles:
@@ -263,20 +271,26 @@ def _made(draw: Draw, layer: Layer, sums: Ints) -> Map:
     return Map(out, made, layer.dtype, layer.out_scale, layer.out_zero)
 
 
-def _framed(draw: Draw, dtype: str, shape: tuple[int, ...], window: Window) -> Map:
-    """A map that a PAD makes of an input of `shape`. A window that is no SAME one can do that as well,
-    and then some windows lie in padding alone: now and then, several beside each other."""
-    size, _, apart, _ = window
-    far = draw.often(1, 9, share=0.85)
-    most = [far + 1 + (k - 1) * d for k, d in zip(size, apart, strict=True)]
-    sides = [(draw.within(0, n), draw.within(0, n)) for n in most]
+def framed(draw: Draw, dtype: str, shape: tuple[int, ...], window: Window) -> Map:
+    """A map that a PAD makes of an input of `shape`."""
     scale, zero = draw.scale(), draw.zero(dtype)
     x, values = draw.input(shape, dtype, scale, zero)
-    made = np.pad(values, [(0, 0), (0, 0), *sides, (0, 0)], constant_values=zero)
-    out = draw.tensor(made.shape[1:], dtype, scale, zero)
-    at = draw.constant(np.array([(0, 0), *sides, (0, 0)]), "INT32")
-    draw.op("PAD", (x, at), (out,), ("PadOptions", {}), 2)
-    return Map(out, made, dtype, scale, zero)
+    return _padded(draw, Map(x, values, dtype, scale, zero), window)
+
+
+def _padded(draw: Draw, source: Map, window: Window) -> Map:
+    """What a PAD makes of a map. A window that is no SAME one can do that as well, and then some windows
+    lie in padding alone: now and then, several beside each other."""
+    size, _, apart, _ = window
+    far = draw.wished("far", lambda: draw.often(1, 9, share=0.85))
+    most = [far + 1 + (k - 1) * d for k, d in zip(size, apart, strict=True)]
+    sides = [(draw.within(0, n), draw.within(0, n)) for n in most]
+    frame = [(0, 0), (0, 0), *sides, (0, 0)]
+    made = np.pad(source.values, frame, constant_values=source.zero)
+    out = draw.tensor(made.shape[1:], source.dtype, source.scale, source.zero)
+    at = draw.constant(np.array(frame[1:]), "INT32")
+    draw.op("PAD", (source.tensor, at), (out,), ("PadOptions", {}), 2)
+    return Map(out, made, source.dtype, source.scale, source.zero)
 
 
 def _source(
@@ -286,7 +300,7 @@ def _source(
     shape = map_shape(draw, channels)
     if window[3] or draw.chance(0.6):
         return shape, None
-    source = _framed(draw, dtype, shape, window)
+    source = framed(draw, dtype, shape, window)
     return source.values.shape[1:], source
 
 
@@ -306,7 +320,7 @@ def convolve(
     depth = shape[3] // groups
     layer, weights, bias = _layer(
         *(draw, dtype, (out_c, *size, depth), 0, math.prod(size) * depth),
-        narrow=draw.chance(0.3),
+        narrow=draw.wished("narrow", lambda: draw.chance(0.3)),
         source=source,
     )
     given = _given(draw, source, shape, layer)
@@ -375,19 +389,26 @@ def depthwise(draw: Draw) -> Case:
 def block(draw: Draw) -> Case:
     """A depthwise convolution with pointwise ones around it, which can be one operator."""
     dtype = draw.often("INT8", "UINT8", share=0.85)
-    expands, projects = draw.one((True, True), (True, False), (False, True))
+    kinds = ((True, True), (True, False), (False, True))
+    expands, projects = draw.wished("parts", lambda: draw.one(*kinds))
     shape: tuple[int, ...] = (1, *map_shape(draw, draw.within(1, 20))[1:])
     point: Window = ((1, 1), (1, 1), (1, 1), True)
     k = draw.one(3, 3, 5, draw.within(1, 7))
     stride = draw.often(1, 2, share=0.7)
-    window: Window = ((k, draw.often(k, 3)), (stride, stride), (1, 1), draw.chance(0.8))
+    kernel = draw.wished("kernel", lambda: (k, draw.often(k, 3)))
+    same = draw.chance(0.8) and "far" not in draw.wishes
+    window: Window = (kernel, (stride, stride), (1, 1), same)
     source = None
     if expands:
-        source = convolve(draw, dtype, shape, draw.within(2, 40), point)
+        inner = draw.wished("inner", lambda: draw.within(2, 40))
+        source = convolve(draw, dtype, shape, inner, point)
+        if "far" in draw.wishes:
+            source = _padded(draw, source, window)
         shape = source.values.shape[1:]
     made = convolve_depthwise(draw, dtype, shape, 1, window, source)
     if projects:
-        made = convolve(draw, dtype, made.values.shape[1:], draw.within(1, 20), point, 1, made)
+        outer = draw.wished("outer", lambda: draw.within(1, 20))
+        made = convolve(draw, dtype, made.values.shape[1:], outer, point, 1, made)
     return draw.done(made)
 
 

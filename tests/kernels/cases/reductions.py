@@ -17,18 +17,19 @@ from .products import map_shape, windows
 
 def pool(draw: Draw) -> Case:
     """AVERAGE_POOL_2D and MAX_POOL_2D."""
-    kind = draw.one("AVERAGE_POOL_2D", "MAX_POOL_2D")
-    dtype = draw.often("INT8", "UINT8", "INT16", share=0.5)
-    shape = map_shape(draw, draw.within(1, 40))
+    kind = draw.wished("kind", lambda: draw.one("AVERAGE_POOL_2D", "MAX_POOL_2D"))
+    dtype = draw.wished("dtype", lambda: draw.often("INT8", "UINT8", "INT16", share=0.5))
+    shape = draw.wished("shape", lambda: map_shape(draw, draw.within(1, 40)))
     size = draw.within(1, 9), draw.within(1, 9)
     if draw.chance(0.3):
         size = shape[1], shape[2]
+    size = draw.wished("size", lambda: size)
     step = draw.often((1, 1), (2, 2), size, (3, 1), share=0.3)
-    same = draw.chance(0.5)
+    same = draw.chance(0.5) and "size" not in draw.wishes
     scale, zero = draw.scale(), draw.zero(dtype)
     activation = draw.often(0, 1, 2, 3, share=0.7)
     x, values = draw.input(shape, dtype, scale, zero)
-    if math.prod(shape) * math.prod(size) * draw.count > 3_000_000:
+    if "size" not in draw.wishes and math.prod(shape) * math.prod(size) * draw.count > 3_000_000:
         raise RedrawError
     low, high = RANGES[dtype]
     if kind == "MAX_POOL_2D":
@@ -59,8 +60,9 @@ def _axes(draw: Draw, rank: int) -> tuple[int, ...]:
 
 def reduction(draw: Draw) -> Case:
     """MEAN, SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_ALL, REDUCE_ANY."""
-    kind = draw.one("MEAN", "MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_ALL", "REDUCE_ANY")
-    dtype = draw.often("INT8", "UINT8", "INT16", share=0.5)
+    kinds = "MEAN", "MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_ALL", "REDUCE_ANY"
+    kind = draw.wished("kind", lambda: draw.one(*kinds))
+    dtype = draw.wished("dtype", lambda: draw.often("INT8", "UINT8", "INT16", share=0.5))
     rank = draw.within(1, 4)
     shape = tuple(draw.within(1, 9) for _ in range(rank))
     axes = _axes(draw, rank)
@@ -74,7 +76,8 @@ def reduction(draw: Draw) -> Case:
     if kind in ("MEAN", "SUM"):
         out_scale = in_scale if draw.chance(0.3) else draw.scale()
         out_scale = out_scale if kind == "MEAN" else float(np.float32(out_scale * count / 2))
-        out_zero = draw.zero(dtype)
+        out_scale = in_scale * draw.wished("ratio", lambda: out_scale / in_scale)
+        out_scale, out_zero = float(np.float32(out_scale)), draw.zero(dtype)
     x, values = draw.input(shape, dtype, None if logical else in_scale, in_zero)
     at = tuple(i + 1 for i in axes)
     if kind in ("MEAN", "SUM"):

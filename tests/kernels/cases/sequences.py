@@ -72,7 +72,7 @@ def _clamped(x: Ints) -> Ints:
 
 def lstm(draw: Draw) -> Case:
     """UNIDIRECTIONAL_SEQUENCE_LSTM of int8 and of int16."""
-    dtype = draw.often("INT8", "INT16", share=0.75)
+    dtype = draw.wished("dtype", lambda: draw.often("INT8", "INT16", share=0.75))
     wide = dtype == "INT16"
     inputs, units = draw.within(1, 20), draw.within(1, 20)
     times, batches = draw.within(1, 6), draw.within(1, 3)
@@ -81,11 +81,12 @@ def lstm(draw: Draw) -> Case:
     in_zero = draw.zero(dtype)
     usual = 2.0**-15 if wide else 2.0**-7
     hidden_scale = draw.often(usual, draw.scale(), draw.scale() * 2.0**-14, share=0.5)
-    hidden_scale = float(np.float32(hidden_scale))
+    hidden_scale = float(np.float32(draw.wished("hidden", lambda: hidden_scale)))
     hidden_zero = draw.zero(dtype)
     if wide and draw.chance(0.3):
         hidden_zero = int(draw.rng.integers(-200, 201))
     cell_power = -draw.often(draw.within(9, 15), draw.within(3, 22), share=0.7)
+    cell_power = draw.wished("cell", lambda: cell_power)
     cell_scale = 2.0**cell_power * draw.often(1.0, draw.rng.uniform(0.75, 1.4), share=0.7)
     cell_scale = float(np.float32(cell_scale))
     shape = (times, batches, inputs) if time_major else (batches, times, inputs)
@@ -162,10 +163,11 @@ def svdf(draw: Draw) -> Case:
     in_scale, in_zero, out_zero = draw.scale(), draw.zero("INT8"), draw.zero("INT8")
     state_scale, state_zero = draw.scale(), draw.zero(kind)
     spread = 9000 if kind == "INT16" else 50
-    own = float(np.float32(spread / 4400 / math.sqrt(inputs) * state_scale / in_scale))
+    more = draw.wished("more", lambda: 1.0)
+    own = float(np.float32(more * spread / 4400 / math.sqrt(inputs) * state_scale / in_scale))
     times_scale = draw.scale()
     total = spread * (60 if kind == "INT8" else 9000) * math.sqrt(rank * memory)
-    out_scale = float(np.float32(state_scale * times_scale * total / 50))
+    out_scale = float(np.float32(state_scale * times_scale * total / 50 / more**2))
     x, values = draw.input((batches, inputs), "INT8", in_scale, in_zero)
     weights = draw.values((filters, inputs), "INT8").astype(np.int64)
     features = draw.constant(weights, "INT8", own)

@@ -22,9 +22,12 @@ Floats = NDArray[np.float32]
 
 def transpose_conv(draw: Draw) -> Case:
     """TRANSPOSE_CONV of int8 and int16."""
-    dtype = draw.often("INT8", "INT16")
-    in_c, out_c = draw.within(1, 20), draw.within(1, 12)
+    dtype = draw.wished("dtype", lambda: draw.often("INT8", "INT16"))
+    in_c = draw.wished("channels", lambda: draw.within(1, 20))
+    out_c = draw.within(1, 12)
     batch, height, width, _ = map_shape(draw, in_c)
+    if in_c > 100:
+        batch, height, width, out_c = 1, 1, draw.within(1, 2), draw.within(1, 5)
     size = draw.within(1, 5), draw.within(1, 5)
     step = draw.one((1, 1), (2, 2), (2, 1), (1, 3), (3, 3))
     same = draw.chance(0.5)
@@ -119,7 +122,7 @@ def _inverse_root(square: int) -> tuple[int, int]:
 def normalise(draw: Draw) -> Case:
     """L2_NORMALIZATION."""
     shape = (*(draw.within(1, 9) for _ in range(draw.within(1, 3))), draw.within(1, 60))
-    zero = draw.zero("INT8")
+    shape, zero = draw.wished("shape", lambda: shape), draw.zero("INT8")
     x, values = draw.input(shape, "INT8", draw.scale(), zero)
     centred = values - zero
     flat = (centred * centred).sum(axis=-1).reshape(-1).tolist()

@@ -10,9 +10,11 @@ import pytest
 
 from .boards import PLACES, Batch
 from .coverage import COUNTED
+from .drawing import Case, Draw
 from .families import FAMILIES
 from .oracle import differences
 from .running import on_board, run
+from .seldom import Convolutions
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -25,6 +27,20 @@ def test_reference_is_that_of_the_interpreters(family: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_some_cases(family: str) -> None:
     assert [str(found) for found in run(family, 1000, 1).finds] == []
+
+
+def test_of_a_window_the_last_row_alone_may_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With weights of nine bits, a row of the window that is none was looked for at address 0."""
+    made = Convolutions(("UINT8",), ((3, 3),), (2, 6), (1, 17), depthwise=True)
+
+    def far(draw: Draw) -> Case:
+        draw.wishes = {"far": 9}
+        return made(draw)
+
+    monkeypatch.setitem(FAMILIES, "far", far)
+    tally = run("far", 3000, 1)
+    assert [str(found) for found in tally.finds] == []
+    assert tally.kernels["lt_w9_s8_row"] > 500
 
 
 @pytest.mark.soak

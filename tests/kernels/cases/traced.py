@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shutil
 import subprocess
 import tempfile
 from bisect import bisect_left
@@ -21,7 +20,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from pathlib import Path
 
 from lowtide.emit.runtime import kernel_files
@@ -29,7 +27,7 @@ from lowtide.machines.board import find_board
 from lowtide.machines.disassembly import Instruction, Listing, read_listing
 from lowtide.machines.emulate import find_emulator
 from lowtide.machines.finding import find_compiler
-from lowtide.machines.profiled import plugin_version
+from lowtide.machines.profiled import PLUGIN_SOURCES, plugin_version
 
 from .boards import Program
 
@@ -242,17 +240,18 @@ class Deciding:
 @cache
 def _plugin(board: str) -> Path:
     """The emulator's plugin, built when it has changed."""
-    source = resources.files("lowtide.machines") / "plugin" / "qemu_profile.c"
+    sources = {file.name: file.read_text("utf-8") for file in PLUGIN_SOURCES.iterdir()}
     version = plugin_version(find_emulator(find_board(board)))
     command = [*find_compiler("host"), *_PLUGIN_FLAGS, f"-DQEMU_PLUGIN_VERSION={version}"]
-    text = "\0".join([*command, source.read_text("utf-8")])
+    text = "\0".join([*command, *(part for item in sorted(sources.items()) for part in item)])
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     path = Path(tempfile.gettempdir()) / "lowtide-cases" / digest / "qemu_profile.so"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent) as name:
             made = Path(name)
-            shutil.copyfile(str(source), made / "qemu_profile.c")
+            for file, source in sources.items():
+                (made / file).write_text(source, "utf-8")
             subprocess.run(
                 [*command, "qemu_profile.c", "-o", "qemu_profile.so"], cwd=made, check=True
             )

@@ -34,14 +34,15 @@ def _shape(draw: Draw) -> tuple[int, ...]:
 def quantize(draw: Draw) -> Case:
     """QUANTIZE from integers to integers."""
     kinds = ("INT8", "UINT8", "INT16", "INT32")
-    source, target = draw.one(*kinds), draw.one(*kinds)
+    source, target = draw.wished("types", lambda: (draw.one(*kinds), draw.one(*kinds)))
     if {source, target} == {"UINT8", "INT8"} and draw.chance(0.5):
         target = source
-    in_scale, out_scale = draw.scale(), draw.scale()
+    scales = draw.wished("scales", lambda: (draw.scale(), draw.scale()))
+    in_scale, out_scale = (float(np.float32(scale)) for scale in scales)
     in_zero, out_zero = draw.zero(source), draw.zero(target)
     by = quantize_multiplier(in_scale / out_scale)
     x, values = draw.input(_shape(draw), source, in_scale, in_zero)
-    if by[1] > 0 and source in ("INT32", "INT16"):
+    if by[1] > 0 and np.abs(values - in_zero).max() >= 1 << (31 - by[1]):
         raise RedrawError
     made = scaled(values - in_zero, *by) + out_zero
     made = np.clip(made, *RANGES[target])

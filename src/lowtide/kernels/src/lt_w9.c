@@ -252,7 +252,7 @@ static inline const int8_t *row_of_3x3(const lt_w9_s8 *p, const void *const *row
         w[0] = 0;
         w[1] = 0;
         w[2] = 0;
-        return (const int8_t *)((rows[1] != NULL) ? rows[1] : (ky == 0) ? rows[2] : rows[0]) + at;
+        return (const int8_t *)((rows[0] != NULL) ? rows[0] : (rows[1] != NULL) ? rows[1] : rows[2]) + at;
     }
     return (const int8_t *)rows[ky] + at;
 }

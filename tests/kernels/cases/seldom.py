@@ -1,0 +1,301 @@
+"""What the other families draw once in many thousands, or never: a line of ROWS for each.
+
+Why a table: some lines of the kernels run for one kind of layer in a thousand alone, as for factors that
+are shifted left, or windows of hundreds of taps. A row is a family, or sizes of a convolution, with what
+is not left to chance (`Draw.wishes`): all else is drawn as ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .arithmetic import TYPES
+from .drawing import Array, Case, Draw
+from .moves import blocks, mirror, move, pad
+from .pairs import addition, extreme, product
+from .products import block, convolve, convolve_depthwise, framed
+from .reductions import pool, reduction
+from .sequences import lstm, svdf
+from .sums import batch_matmul, normalise, transpose_conv
+from .unary import quantize
+
+_BYTES = ("INT8", "UINT8")
+_BOTH = (1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Convolutions:
+    """Convolutions of some types, kernels, channels, and filters: for each channel, if they are
+    `depthwise`; of maps of up to `most` rows and columns. Often in a frame of padding."""
+
+    types: Sequence[str]
+    kernels: Sequence[tuple[int, int]]
+    channels: Sequence[int]
+    filters: Sequence[int]
+    strides: Sequence[tuple[int, int]] = (_BOTH, _BOTH, (2, 2))
+    dilations: Sequence[tuple[int, int]] = (_BOTH,)
+    most: tuple[int, int] = (4, 12)
+    groups: int = 1
+    depthwise: bool = False
+
+    def __call__(self, draw: Draw) -> Case:
+        """One of them."""
+        dtype, channels = draw.one(*self.types), draw.one(*self.channels)
+        kernel, filters = draw.one(*self.kernels), draw.one(*self.filters)
+        window = kernel, draw.one(*self.strides), draw.one(*self.dilations), draw.chance(0.5)
+        shape: tuple[int, ...] = (1, *(draw.within(1, most) for most in self.most), channels)
+        source = None
+        if not window[3] and draw.chance(0.7):
+            source = framed(draw, dtype, shape, window)
+            shape = source.values.shape[1:]
+        if self.depthwise:
+            return draw.done(convolve_depthwise(draw, dtype, shape, filters, window, source))
+        return draw.done(convolve(draw, dtype, shape, filters, window, self.groups, source))
+
+
+def _divisors(shape: tuple[int, ...], dtype: str, zero: int) -> Array:
+    """Constants that divide integers."""
+    if dtype != "INT32":
+        return np.full(shape, zero, TYPES[dtype])
+    return np.resize(np.array([-1, 3, -7, 1], TYPES[dtype]), shape)
+
+
+def _far(*rows: tuple[Any, Mapping[str, Any]]) -> tuple[tuple[Any, Mapping[str, Any]], ...]:
+    """The rows, and the same with windows beside each other that lie in padding alone."""
+    return *rows, *((make, {**wishes, "far": 9}) for make, wishes in rows)
+
+
+_SMALL = ((3, 3), (3, 3), (2, 3), (3, 2), (2, 2), (1, 3), (1, 2))
+_LARGE = ((5, 5), (4, 4), (7, 3), (3, 5), (7, 7), (5, 1), (1, 7), (6, 2))
+_WIDE = ((5, 5), (7, 7), (6, 7), (4, 9), (9, 4), (4, 5))
+_TALL = ((13, 5), (14, 5), (10, 7), (11, 7), (22, 3), (33, 2))
+_DILATED = (_BOTH, (2, 2), (1, 3), (3, 1), (2, 5))
+_ONE = ((1, 1),)
+_SHAPES = (
+    *(((3, 4, 5), (3, 4, 1)), ((3, 4, 1), (3, 4, 5)), ((2, 6), (2, 1)), ((2, 1), (2, 6))),
+    *(((3, 5), (5,)), ((5,), (3, 5)), ((2, 3, 1), (2, 1, 4)), ((2, 3, 9), (1, 1, 1))),
+    *(((1, 1, 1), (2, 3, 9)), ((4, 7), (4, 7))),
+)
+_PAIRS: tuple[tuple[Any, Mapping[str, Any]], ...] = tuple(
+    (make, {"dtype": dtype, "shapes": shapes})
+    for make in (addition, product)
+    for dtype in ("INT8", "UINT8", "INT16")
+    for shapes in _SHAPES
+)
+_POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
+_SIXES = (addition, product)
+
+ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
+    # Small depthwise windows, and large ones; few channels.
+    *_far(
+        (Convolutions(_BYTES, _SMALL, range(1, 14), (1,), depthwise=True), {}),
+        (Convolutions(_BYTES, _SMALL, range(1, 14), (1,), depthwise=True), {"factor": "broad"}),
+        (Convolutions(_BYTES, _SMALL, range(1, 14), (1,), depthwise=True), {"six": True}),
+        (Convolutions(_BYTES, _LARGE, range(1, 22), (1,), depthwise=True), {}),
+        (
+            Convolutions(
+                *(("INT8",), _LARGE, range(1, 22), (1,)),
+                dilations=_DILATED,
+                most=(4, 20),
+                depthwise=True,
+            ),
+            {},
+        ),
+        (
+            Convolutions(
+                *(("INT8",), _LARGE, range(4, 22), (1,)), dilations=_DILATED, depthwise=True
+            ),
+            {"factor": "broad"},
+        ),
+        (Convolutions(("INT8",), _LARGE, range(4, 22), (1,), depthwise=True), {"six": True}),
+        (Convolutions(("UINT8",), _SMALL, range(1, 5), (1, 2), depthwise=True), {}),
+        # Windows of more taps than a vector has, of many pixels; of more than planes have.
+        *(
+            (Convolutions(("INT8",), _WIDE, range(1, 10), (1,), most=(3, 40), depthwise=True), of)
+            for of in ({}, {"factor": "broad"}, {"six": True})
+        ),
+        *(
+            (Convolutions(("INT8",), _TALL, range(4, 18), (1,), most=(12, 9), depthwise=True), of)
+            for of in ({}, {"factor": "broad"})
+        ),
+        *(
+            (Convolutions(_BYTES, _LARGE, (1, 2, 3), (1,), depthwise=True), of)
+            for of in ({}, {"factor": "broad"}, {"six": True})
+        ),
+        *(
+            (Convolutions(("INT8",), ((5, 1), (3, 1)), range(4, 14), (1,), depthwise=True), of)
+            for of in ({}, {"factor": "broad"})
+        ),
+        # Filters for each channel, of any factors.
+        (
+            Convolutions(_BYTES, _SMALL, (1, 1, 2, 3), (1, 2, 3), depthwise=True),
+            {"factor": "least"},
+        ),
+        (Convolutions(_BYTES, _SMALL, range(1, 6), (2, 3, 17, 20), depthwise=True), {}),
+        # Weights of nine bits.
+        (Convolutions(("UINT8",), _SMALL, range(1, 10), range(1, 6)), {}),
+        (Convolutions(("UINT8",), _SMALL, (1, 2, 4, 8, 12), (1, 2, 4)), {"six": True}),
+        *(
+            (
+                Convolutions(
+                    ("UINT8",), (*_ONE, *_SMALL), range(1, 14), (1, 2), dilations=_DILATED
+                ),
+                of,
+            )
+            for of in ({}, {"six": True})
+        ),
+        (Convolutions(("UINT8",), ((3, 1), (2, 1)), range(1, 9), (1, 2), dilations=((1, 2),)), {}),
+        (Convolutions(("UINT8",), ((3, 3),), range(1, 5), (1, 2), depthwise=True), {"six": True}),
+        (Convolutions(("UINT8",), _SMALL, (1, 3, 5), range(1, 6)), {"factor": "least"}),
+        (Convolutions(("INT8",), ((3, 3),), (2, 3, 5), range(1, 5), most=(2, 3)), {}),
+        # Convolutions in runs of pixels, with padding and without.
+        *(
+            (Convolutions(("INT8",), _SMALL, range(1, 9), range(1, 9), dilations=_DILATED), of)
+            for of in ({}, {"factor": "broad"})
+        ),
+        (
+            Convolutions(
+                *(("INT8",), _SMALL, (4, 8), range(1, 9)),
+                dilations=((1, 2), (2, 3)),
+            ),
+            {"values": "least"},
+        ),
+        (
+            Convolutions(("INT8",), _SMALL, (4, 8), range(1, 5), dilations=((1, 2), (2, 3))),
+            {"factor": "tiny"},
+        ),
+        (Convolutions(("INT16",), _SMALL, range(1, 9), range(1, 9), dilations=_DILATED), {}),
+    ),
+    # Columns that are far apart; planes that are.
+    (
+        Convolutions(
+            ("INT8",), ((1, 2), (2, 2)), (7, 8), (1, 4), dilations=((1, 40),), most=(3, 60)
+        ),
+        {},
+    ),
+    (Convolutions(("INT8",), ((3, 3),), (90, 100), (1,), most=(3, 12), depthwise=True), {}),
+    *(
+        (Convolutions(("INT8",), (kernel,), range(1, 7), (1,), most=(3, 40), depthwise=True), of)
+        for kernel in ((7, 7), (6, 7), (4, 5))
+        for of in ({"factor": "broad"}, {})
+    ),
+    # Many products of many channels.
+    *(
+        (Convolutions(("INT8",), (*_ONE, *_SMALL), (17, 33, 40, 64), range(1, 20), most=(3, 6)), of)
+        for of in ({}, {"factor": "broad"})
+    ),
+    # Single pixels of many channels; three pixels at once.
+    (Convolutions(("INT8",), _ONE, range(16, 49, 4), range(1, 4), most=(2, 11)), {}),
+    (Convolutions(("INT8",), _ONE, range(16, 49, 4), range(1, 13), most=(2, 11)), {}),
+    (Convolutions(("INT8",), _ONE, range(16, 49, 4), range(1, 13), most=(2, 11)), {"six": True}),
+    (Convolutions(_BYTES, _ONE, range(1, 9), range(1, 13), most=(2, 11)), {"factor": "broad"}),
+    (Convolutions(("INT8",), _SMALL, range(1, 5), range(1, 13)), {"factor": "broad"}),
+    (Convolutions(_BYTES, _SMALL, range(1, 9), range(1, 6)), {"factor": "least"}),
+    (Convolutions(("INT8",), _SMALL, range(1, 9), range(1, 6)), {"six": True}),
+    # int16: in groups, of more products than fit 32 bits, in windows of hundreds of taps.
+    *(
+        (Convolutions(("INT16",), kernels, depths, filters, groups=groups, most=(2, 3)), wishes)
+        for kernels, depths, filters, groups in (
+            (_ONE, (600, 1040), (2, 4), 2),
+            (_ONE, (512, 600, 1030), range(1, 7), 1),
+            (((1, 3), (3, 3)), (180, 250), range(1, 5), 1),
+            (_SMALL, (2, 4, 8), (2, 4, 6), 2),
+        )
+        for wishes in (
+            {"narrow": True, "bias": "usual"},
+            {"narrow": True, "bias": "usual", "factor": "broad"},
+            {"narrow": False, "bias": "usual"},
+            {"narrow": False, "factor": "greatest"},
+            {"narrow": False, "factor": "least"},
+        )
+    ),
+    *(
+        (Convolutions(("INT16",), ((23, 23),), channels, filters, depthwise=True), wishes)
+        for channels, filters in (((1, 2, 3, 4, 5), (1,)), ((1, 2), (2, 3)))
+        for wishes in ({}, {"factor": "greatest"}, {"factor": "least"}, {"bias": "most"})
+    ),
+    *(
+        (Convolutions(("INT16",), _SMALL, range(1, 9), (1, 1, 2), depthwise=True), wishes)
+        for wishes in (
+            *({"factor": "greatest"}, {"factor": "greatest", "bias": "most"}),
+            *({"factor": "least"}, {"factor": "broad"}),
+        )
+    ),
+    *(
+        (transpose_conv, {"dtype": dtype, **wishes})
+        for dtype in ("INT8", "INT16")
+        for wishes in (
+            {"factor": "broad"},
+            {"factor": "greatest"},
+            {"factor": "least"},
+            {"channels": 514},
+            {"channels": 505},
+        )
+    ),
+    # Blocks of other windows, in padding alone, and with results where their operands are.
+    *((block, {"kernel": kernel}) for kernel in ((5, 5), (7, 7), (2, 5), (3, 7), (1, 2), (4, 1))),
+    *((block, {"parts": parts, "far": 9}) for parts in ((True, True), (True, False))),
+    *(
+        (block, {"parts": parts, "inner": inner, "outer": inner + 5, "factor": "usual"})
+        for parts in ((True, True), (True, True), (False, True))
+        for inner in (4, 8, 16)
+    ),
+    # Operands that are spread, each in every type; factors of 1 and more; the greatest value alone.
+    *_PAIRS,
+    *(
+        (product, {"dtype": dtype, "scales": scales})
+        for dtype in ("INT8", "UINT8", "INT16")
+        for scales in ((1.0, 1.0, 1e-5), (0.9, 0.8, 0.01), (0.5, 0.5, 0.05))
+    ),
+    *(
+        (make, {"dtype": dtype, "scales": (0.05, 0.04, 0.06), "activation": 3, "zero": "least"})
+        for make in _SIXES
+        for dtype in ("INT8", "UINT8")
+    ),
+    *(
+        (extreme, {"kind": kind, "fixed": (False, True), "constant": _divisors, **of})
+        for kind in ("DIV", "FLOOR_DIV", "FLOOR_MOD")
+        for of in ({}, {"activation": 1}, {"activation": 3})
+    ),
+    # Pieces of a row that differ from step to step.
+    *((move, {"move": how}) for how in (blocks, blocks, mirror, pad)),
+    # Factors that are shifted left.
+    *(
+        (quantize, {"types": (source, target), "scales": scales, **of})
+        for source, of in (
+            ("UINT8", {}),
+            ("INT8", {}),
+            ("INT16", {}),
+            ("INT32", {"values": "near"}),
+        )
+        for target in ("INT8", "UINT8", "INT16", "INT32")
+        for scales in ((0.5, 0.01), (1.0, 1.0), (1.0, 0.001))
+    ),
+    *(
+        (reduction, {"kind": kind, "dtype": dtype, "ratio": ratio})
+        for kind in ("SUM", "MEAN")
+        for dtype in ("INT8", "UINT8", "INT16")
+        for ratio in (0.3, 0.05)
+    ),
+    *((svdf, {"more": more}) for more in (1000.0, 20000.0)),
+    *((lstm, {"dtype": dtype, "hidden": 2.0**-32, "cell": -32}) for dtype in ("INT8", "INT16")),
+    (batch_matmul, {}),
+    # Rows of many values; windows of many pixels.
+    (normalise, {"shape": (1, 9000), "values": "most", "zero": "least"}),
+    *(
+        (pool, {"shape": (1, 1, 4100, 3), "size": (1, 4096), "kind": _POOLS[0], "dtype": dtype})
+        for dtype in _BYTES
+    ),
+    *((pool, {"kind": kind, "dtype": dtype}) for kind in _POOLS for dtype in ("UINT8", "INT16")),
+)
+
+
+def seldom(draw: Draw) -> Case:
+    """One of the rows."""
+    make, wishes = draw.one(*ROWS)
+    draw.wishes = dict(wishes)
+    return make(draw)
