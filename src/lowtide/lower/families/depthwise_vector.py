@@ -30,21 +30,21 @@ def _fits(layer: Layer) -> bool:
 
 def _alone(of: Windows, inside: Sequence[int]) -> dict[str, float]:
     """What is done to make windows one by one, of which so many columns are `inside` the image: eight
-    channels at once if all are, else four."""
-    fours, (eights, rest) = -(-of.in_c // 4), divmod(of.in_c, 8)
-    whole = sum(taps == of.axis.kernel for taps in inside)
-    in_fours = whole * -(-rest // 4) + (len(inside) - whole) * fours
-    taps = sum(each * (fours if each < of.axis.kernel else -(-rest // 4)) for each in inside)
-    outside = sum(of.axis.kernel - each for each in inside) * fours
+    channels at once, the last ones four."""
+    (eights, rest), width = divmod(of.in_c, 8), of.axis.kernel
+    fours, cut = -(-rest // 4), sum(taps < width for taps in inside)
+    outside = of.rows * sum(width - taps for taps in inside) + of.padding * len(inside) * width
     return {
         "ones": of.steps * len(inside),
-        "eights": of.steps * whole * eights,
-        "eight_rows": of.rows * whole * eights,
-        "eight_taps": of.rows * whole * eights * of.axis.kernel,
-        "fours": of.steps * in_fours,
-        "four_rows": of.rows * in_fours,
-        "four_taps": of.rows * taps,
-        "four_padding": of.rows * outside + of.padding * len(inside) * of.axis.kernel * fours,
+        "eights": of.steps * len(inside) * eights,
+        "eight_rows": of.rows * len(inside) * eights,
+        "eight_taps": of.rows * sum(inside) * eights,
+        "cut_rows": of.rows * cut * eights,
+        "eight_padding": outside * eights,
+        "fours": of.steps * len(inside) * fours,
+        "four_rows": of.rows * len(inside) * fours,
+        "four_taps": of.rows * sum(inside) * fours,
+        "four_padding": outside * fours,
     }
 
 
