@@ -218,10 +218,11 @@ static void make_pairs(const lt_conv_2x2_s16 *p, const void *const *rows, int32_
                 }
             }
         }
-        int32_t one = factor[0], other = factor[second];
+        int32_t one = factor[0];
         out[0] = (int16_t)lt_high_s16(shifted(sums[0], left), one, zero);
         next[0] = (int16_t)lt_high_s16(shifted(sums[2], left), one, zero);
-        if (second) {
+        if (second != 0) {
+            int32_t other = factor[1];
             out[1] = (int16_t)lt_high_s16(shifted(sums[1], left), other, zero);
             next[1] = (int16_t)lt_high_s16(shifted(sums[3], left), other, zero);
         }

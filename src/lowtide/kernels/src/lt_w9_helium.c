@@ -146,16 +146,15 @@ typedef struct {
 } windows;
 
 /* By four channels; `flat`, known when this is compiled, if rows are one, which is no padding. */
-LT_INLINE void by_four(const lt_w9_s8 *p, const lanes *of, const windows *in, const int16_t *const w[4], int8_t *out,
-                       int32_t flat)
+LT_INLINE void by_four(const lt_w9_s8 *p, const lanes *of, const int32_t bias[4], const windows *in,
+                       const int16_t *const w[4], int8_t *out, int32_t flat)
 {
     const uint16x8_t eight = order_of(8);
     int32_t n = in->n >> 3, rest = in->n & 7, offset = in->offset;
     const int16x8_t flip = in->flip;
     for (int32_t left = in->left; left > 0; left--, offset += p->stride_w * p->in_c, out += p->out_c) {
         const int16_t *a = w[0], *b = w[1], *c = w[2], *d = w[3];
-        int32_t s0 = vgetq_lane_s32(of->bias, 0), s1 = vgetq_lane_s32(of->bias, 1);
-        int32_t s2 = vgetq_lane_s32(of->bias, 2), s3 = vgetq_lane_s32(of->bias, 3);
+        int32_t s0 = bias[0], s1 = bias[1], s2 = bias[2], s3 = bias[3];
         for (const void *const *row = in->rows; row != in->end; row++) {
             const int8_t *x = *row;
             int32_t skip = in->skip;
@@ -206,16 +205,27 @@ LT_INLINE void by_four(const lt_w9_s8 *p, const lanes *of, const windows *in, co
     }
 }
 
-LT_APART static void windows_of_four(const lt_w9_s8 *p, const lanes *of, const windows *in, const int16_t *const w[4],
-                                     int8_t *out)
+LT_APART static void windows_of_four(const lt_w9_s8 *p, const lanes *of, const int32_t bias[4], const windows *in,
+                                     const int16_t *const w[4], int8_t *out)
 {
-    by_four(p, of, in, w, out, 0);
+    by_four(p, of, bias, in, w, out, 0);
 }
 
-LT_APART static void pixels_of_four(const lt_w9_s8 *p, const lanes *of, const windows *in, const int16_t *const w[4],
-                                    int8_t *out)
+LT_APART static void pixels_of_four(const lt_w9_s8 *p, const lanes *of, const int32_t bias[4], const windows *in,
+                                    const int16_t *const w[4], int8_t *out)
 {
-    by_four(p, of, in, w, out, 1);
+    by_four(p, of, bias, in, w, out, 1);
+}
+
+static inline int8_t result(const lt_w9_s8 *p, int32_t sum, int32_t multiplier, int32_t shift)
+{
+    if (p->narrow != 0) {
+        shift = -1 - shift;
+        sum = lt_narrow_s8(lt_add(sum, sum), multiplier, lt_centre((2 * p->output_zero) + 1, shift), shift);
+    } else {
+        sum = lt_add(lt_scale(sum, multiplier, shift), p->output_zero);
+    }
+    return (int8_t)lt_clamp(sum, p->low, p->high);
 }
 
 /* By channel i. */
@@ -257,13 +267,7 @@ LT_APART static void windows_of_one(const lt_w9_s8 *p, int32_t bias, const windo
             }
             a += skip;
         }
-        if (p->narrow != 0) {
-            int32_t right = -1 - shift;
-            sum = lt_narrow_s8(lt_add(sum, sum), multiplier, lt_centre((2 * p->output_zero) + 1, right), right);
-        } else {
-            sum = lt_add(lt_scale(sum, multiplier, shift), p->output_zero);
-        }
-        *out = (int8_t)lt_clamp(sum, p->low, p->high);
+        *out = result(p, sum, multiplier, shift);
     }
 }
 
@@ -312,44 +316,39 @@ LT_APART static void add_cut(const lt_w9_s8 *p, int32_t sums[4], const windows *
     sums[3] = s3;
 }
 
-/* A window that begins in column `first`, some columns of which are padding. */
-LT_APART static void cut_window(const lt_w9_s8 *p, const lanes *all, const windows *in, const int16_t *const w[4],
-                                int32_t first, int8_t *out)
+/* A window that begins in column `first`, some columns of which are padding, by four channels from i on. */
+LT_APART static void cut_window(const lt_w9_s8 *p, const lanes *of, const int32_t bias[4], const windows *in,
+                                const int16_t *const w[4], int32_t i, int32_t first, int8_t *out)
 {
-    int32_t in_c = p->in_c, run = p->kernel_w * in_c, from, to, sums[4];
-    lanes of = *all;
+    int32_t in_c = p->in_c, run = in->n, from, to, sums[4];
     taps_of(p, first, &from, &to);
     from *= in_c;
     to *= in_c;
-    vst1q_s32(sums, of.bias);
-    int32_t apart = ((in_c & 3) != 0) && (from < to); /* columns have no whole fours */
-    if (apart != 0) {
+    vst1q_s32(sums, vld1q_s32(bias));
+    if (((in_c & 3) != 0) && (from < to)) { /* columns have no whole fours */
         add_cut(p, sums, in, (first * in_c) + from, w, from, to);
+        put(p, of, vld1q_s32(sums), out);
+        return;
     }
-    for (int32_t ky = 0; (apart == 0) && (ky < p->kernel_h); ky++) {
+    for (int32_t ky = 0; ky < p->kernel_h; ky++) {
         if (in->rows[ky] != NULL) {
             add_padding(p, sums, w, ky * run, from);
             add_padding(p, sums, w, (ky * run) + to, run - to);
         }
     }
-    of.bias = vld1q_s32(sums);
-    if ((apart != 0) || (from == to)) {
-        put(p, &of, of.bias, out);
-        return;
-    }
-    windows inside = *in;
-    inside.n = to - from;
-    inside.skip = run - inside.n;
-    inside.left = 1;
-    inside.offset = (first * in_c) + from;
+    const windows one = {in->rows, in->end, (first * in_c) + from, to - from, run - (to - from), 1, in->flip};
     const int16_t *const v[4] = {w[0] + from, w[1] + from, w[2] + from, w[3] + from};
-    windows_of_four(p, &of, &inside, v, out);
+    if ((p->count - i) == 1) {
+        windows_of_one(p, sums[0], &one, v[0], i, out);
+    } else {
+        windows_of_four(p, of, sums, &one, v, out);
+    }
 }
 
 LT_SHARED void lt_w9_conv(const lt_w9_s8 *p, const lt_step *step)
 {
     int32_t run = p->kernel_w * p->in_c, each = p->kernel_h * run, end = 0, begin = 0;
-    int32_t reach = p->in_w - p->kernel_w + p->pad_left;
+    int32_t reach = p->in_w - p->kernel_w + p->pad_left, flat = (p->kernel_h == 1) && (step->in[0] != NULL);
     if (reach >= 0) { /* columns whose windows have no padding */
         end = (reach / p->stride_w) + 1;
         end = (end < p->out_w) ? end : p->out_w;
@@ -358,31 +357,28 @@ LT_SHARED void lt_w9_conv(const lt_w9_s8 *p, const lt_step *step)
     }
     windows in = {step->in, step->in + p->kernel_h, ((begin * p->stride_w) - p->pad_left) * p->in_c, run, 0,
                   end - begin, vdupq_n_s16((int16_t)-p->flip)};
-    int32_t flat = (p->kernel_h == 1) && (step->in[0] != NULL);
     for (int32_t i = 0; i < p->count; i += 4) {
-        lanes of = lanes_of(p, i);
-        int8_t *out = step->out[0];
-        int32_t sums[4];
+        int32_t sums[4], alone = (p->count - i) == 1;
+        const lanes of = lanes_of(p, i);
+        int8_t *out = (int8_t *)step->out[0] + (begin * p->out_c);
         const int16_t *w[4];
+        vst1q_s32(sums, of.bias);
         for (int32_t k = 0; k < 4; k++) {
             w[k] = p->weights + (((i + k) < p->count) ? (i + k) : i) * each;
         }
-        vst1q_s32(sums, of.bias);
         for (int32_t ky = 0; ky < p->kernel_h; ky++) {
             if (step->in[ky] == NULL) {
                 add_padding(p, sums, w, ky * run, run);
             }
         }
-        of.bias = vld1q_s32(sums);
-        for (int32_t x = 0; x < p->out_w; x++) {
-            if ((x < begin) || (x >= end)) {
-                cut_window(p, &of, &in, w, (x * p->stride_w) - p->pad_left, out + (x * p->out_c));
-            }
-        }
-        if ((p->count - i) == 1) {
-            windows_of_one(p, sums[0], &in, w[0], i, out + (begin * p->out_c));
+        if (alone != 0) {
+            windows_of_one(p, sums[0], &in, w[0], i, out);
         } else {
-            (flat ? pixels_of_four : windows_of_four)(p, &of, &in, w, out + (begin * p->out_c));
+            (flat ? pixels_of_four : windows_of_four)(p, &of, sums, &in, w, out);
+        }
+        for (int32_t x = (begin > 0) ? 0 : end; x < p->out_w; x = ((x + 1) == begin) ? end : (x + 1)) {
+            int32_t first = (x * p->stride_w) - p->pad_left;
+            cut_window(p, &of, sums, &in, w, i, first, (int8_t *)step->out[0] + (x * p->out_c));
         }
     }
 }
