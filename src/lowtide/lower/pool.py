@@ -43,6 +43,8 @@ class Pool(Windowed):
             found[f"made{name}"] = pixels * lanes
             found[f"joined{name}"] = taps * lanes
             found[f"begun{name}"] = rows * lanes
+        if of.taps > 1:  # else nothing is divided
+            found["divided_fours"] = found["made_fours"]
         return found
 
 

@@ -101,7 +101,7 @@ class W9(Over):
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
-        found = {"step": self.steps, "pointer": self.pointers}
+        found: dict[str, float] = {"step": self.steps, "pointer": self.pointers}
         if self.channels < self.windows.out_c:
             found |= self.of.features(columns, padded)
         return {**of_kernel(self.kernel, found), **self._anew(columns, padded)}
@@ -114,7 +114,11 @@ class W9(Over):
         if self.by_fours:
             return self._words(columns, padded) if self.is_dsp else self._eights(columns, padded)
         if self.is_depthwise:
-            anew: dict[str, float] = {"taps": pixels * seen.taps}
+            three = seen.kernel_h == seen.axis.kernel == 3
+            cut = len(cut_windows(seen, columns, padded))
+            edges = self.steps * (cut if three else columns)
+            anew: dict[str, float] = {"taps": pixels * seen.taps, "edges": edges}
+            anew["edge_taps"] = edges * seen.taps
         elif seen.taps == 1:
             anew = {"products": pixels * seen.in_c}
         else:
