@@ -89,6 +89,11 @@ KNOWN: tuple[Known, ...] = (
         "products go by fours, which each row of the window begins anew",
     ),
     Known(
+        ("concat",),
+        (("channels", _ONE),),
+        "a step costs more than the few bytes of its rows: they take as long as twice as many",
+    ),
+    Known(
         ("depthwise",),
         (("kh", (3, 2)), ("kw", (3, 2)), ("filters", (1, 2))),
         "without scratch memory, windows of 3 x 3 that make one channel of each have assembly of their "

@@ -16,12 +16,6 @@ static void copy(uint8_t *to, const uint8_t *from, int32_t n)
         (void)memcpy(to, from, (size_t)n);
         return;
     }
-#ifdef __ARM_FEATURE_UNALIGNED
-    if (n == FEW) {
-        (void)memcpy(to, from, FEW);
-        return;
-    }
-#endif
     if ((n & 1) != 0) {
         to[n - 1] = from[n - 1];
     }

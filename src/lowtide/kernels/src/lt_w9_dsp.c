@@ -18,7 +18,7 @@ typedef struct {
     const lt_w9_s8 *p;
     int32_t next, other;
     int32_t sums[4];
-} four;
+} quad;
 
 /* Sums r4 to r7; r1 bytes, r2 weights, r3 how far those of the next channel are, r11 those of the third channel;
  * r8 and r9 bytes as halves, r10 weights, r12 the bits to flip, lr fours left. */
@@ -52,7 +52,7 @@ static NAKED void add_fours(int32_t *sums UNUSED, const int8_t *x UNUSED, const 
 }
 
 /* Add one byte times the weight at w, and those of the other channels. */
-static inline void add_one(four *of, int32_t byte, const int16_t *w)
+static inline void add_one(quad *of, int32_t byte, const int16_t *w)
 {
     const int16_t *third = w + of->other;
     of->sums[0] = lt_add(of->sums[0], byte * w[0]);
@@ -62,7 +62,7 @@ static inline void add_one(four *of, int32_t byte, const int16_t *w)
 }
 
 /* n bytes; the first is of a whole four of the row of the window, or beyond all of these. */
-static inline void add_bytes(four *of, const int8_t *x, const int16_t *w, int32_t n)
+static inline void add_bytes(quad *of, const int8_t *x, const int16_t *w, int32_t n)
 {
     int32_t whole = n & ~3, flip = of->p->flip;
     if (whole > 0) {
@@ -74,7 +74,7 @@ static inline void add_bytes(four *of, const int8_t *x, const int16_t *w, int32_
 }
 
 /* The same where all n bytes are padding. */
-LT_APART static void add_padding(four *of, const int16_t *w, int32_t n)
+LT_APART static void add_padding(quad *of, const int16_t *w, int32_t n)
 {
     const int16_t *lane[4] = {w, w + of->next, w + of->other, w + of->other + of->next};
     for (int32_t i = 0; i < 4; i++) {
@@ -91,7 +91,7 @@ LT_APART static void add_padding(four *of, const int16_t *w, int32_t n)
 }
 
 /* A row of the window of which all columns but `from` to `to` - 1 are padding; the first that is not is at x. */
-LT_APART static void add_edge(four *of, const int8_t *x, const int16_t *w, int32_t from, int32_t to)
+LT_APART static void add_edge(quad *of, const int8_t *x, const int16_t *w, int32_t from, int32_t to)
 {
     int32_t in_c = of->p->in_c, run = of->p->kernel_w * in_c, whole = run & ~3;
     from *= in_c;
@@ -110,7 +110,7 @@ LT_APART static void add_edge(four *of, const int8_t *x, const int16_t *w, int32
 }
 
 /* Add the products of the window that begins in column `first`, but for rows of padding. */
-static inline void add_window(four *of, const lt_step *step, int32_t first, const int16_t *w)
+static inline void add_window(quad *of, const lt_step *step, int32_t first, const int16_t *w)
 {
     const lt_w9_s8 *p = of->p;
     int32_t in_c = p->in_c, run = p->kernel_w * in_c, from = (first < 0) ? -first : 0;
@@ -134,17 +134,15 @@ typedef struct {
     int32_t multiplier[4], shift[4], centre[4], at[4];
 } scales;
 
-static scales scales_of(const lt_w9_s8 *p, int32_t c, const uint8_t *lane)
+static void scale(const lt_w9_s8 *p, int32_t c, const uint8_t *lane, scales *of)
 {
-    scales of;
     for (int32_t k = 0; k < 4; k++) {
         int32_t i = c + lane[k], shift = p->shift[i];
-        of.multiplier[k] = p->multiplier[i];
-        of.shift[k] = (p->narrow != 0) ? (-1 - shift) : shift;
-        of.centre[k] = (p->narrow != 0) ? lt_centre((2 * p->output_zero) + 1, of.shift[k]) : p->output_zero;
-        of.at[k] = p->channels[i];
+        of->multiplier[k] = p->multiplier[i];
+        of->shift[k] = (p->narrow != 0) ? (-1 - shift) : shift;
+        of->centre[k] = (p->narrow != 0) ? lt_centre((2 * p->output_zero) + 1, of->shift[k]) : p->output_zero;
+        of->at[k] = p->channels[i];
     }
-    return of;
 }
 
 /* Results of sums; of fewer than four channels, some twice. */
@@ -162,15 +160,16 @@ LT_SHARED void lt_w9_conv(const lt_w9_s8 *p, const lt_step *step)
 {
     int32_t run = p->kernel_w * p->in_c, each = p->kernel_h * run, count = p->count;
     const lt_four to = lt_four_of(count, each);
-    four of = {p, to.next, to.other, {0, 0, 0, 0}};
+    quad of = {p, to.next, to.other, {0, 0, 0, 0}};
     for (int32_t i = 0; i < count; i += 4) { /* the last four may have channels that were made before */
         int32_t c = lt_four_first(i, count), first = -p->pad_left, bias[4];
         const int16_t *w = p->weights + (c * each);
-        const scales by = scales_of(p, c, to.of);
+        scales by;
         int8_t *out = step->out[0];
         for (int32_t k = 0; k < 4; k++) {
             of.sums[k] = p->bias[c + to.of[k]];
         }
+        scale(p, c, to.of, &by);
         for (int32_t ky = 0; ky < p->kernel_h; ky++) {
             if (step->in[ky] == NULL) {
                 add_padding(&of, w + (ky * run), run);

@@ -9,12 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import Features, Variant, Windowed, Windows, padded_taps
+from lowtide.lower.counts import (
+    Features,
+    Variant,
+    Windowed,
+    Windows,
+    of_kernel,
+    padded_taps,
+)
 from lowtide.lower.layer import Family, Fields, Layer
 from lowtide.lower.nodes import Array, Later, Node
 
 _ROWS = 7
 """LT_TAPS_ROWS in the header."""
+
+ROW = "lt_depthwise_vector_s8_row"
+"""The kernel for numbers of channels that are a multiple of 4."""
 
 REST = "lt_depthwise_vector_s8_rest"
 """The kernel for numbers of channels that are no multiple of 4."""
@@ -72,14 +82,18 @@ class DepthwiseVector(Windowed):
             "pair_rows": steps * len(seen) * kernel_h,
             **_alone(of, [each for taps in rows for each in taps]),
         }
-        kind = "three" if axis.kernel == 3 else "whole"
-        found |= {
-            f"{kind}_groups": steps * by_two * groups,
-            f"{kind}_rows": of.rows * by_two * groups,
-            f"{kind}_taps": of.rows * by_two * groups * axis.kernel,
-            "padded_taps": (steps * kernel_h - of.rows) * by_two * groups * axis.kernel,
-        }
-        return found
+        padding = (steps * kernel_h - of.rows) * by_two * groups * axis.kernel
+        if axis.kernel == 3:
+            return found | {
+                "three_groups": steps * by_two * groups,
+                "three_rows": of.rows * by_two * groups,
+                "three_taps": of.rows * by_two * groups * axis.kernel,
+                "padded_taps": padding,
+            }
+        # Instructions of lt_taps_wide, about.
+        of_row = 8 + 2 * (axis.kernel + axis.stride) + 5 * axis.kernel
+        assembly = by_two * groups * (125 * steps + of.rows * of_row)
+        return found | {"wide_assembly": assembly, "padded_taps": padding}
 
     def rests(self, columns: int) -> Features:
         """How often the last four channels are made apart from the others."""
@@ -107,7 +121,7 @@ class DepthwiseVector(Windowed):
 
 @dataclass(frozen=True, slots=True)
 class DepthwiseAny(Windowed):
-    """What it does with any factors: one window after the other."""
+    """What it does with any factors: one window after the other, scaled otherwise."""
 
     is_linear = False
 
@@ -116,7 +130,7 @@ class DepthwiseAny(Windowed):
         each = [self.of.axis.kernel] * columns
         for x in range(min(padded, columns)):
             each[x] -= len(range(x, padded, columns))
-        return _alone(self.of, each)
+        return {**of_kernel(ROW, _alone(self.of, each)), **self.scaled(columns)}
 
 
 def _node(layer: Layer) -> Node:

@@ -114,11 +114,7 @@ class W9(Over):
         if self.by_fours:
             return self._words(columns, padded) if self.is_dsp else self._eights(columns, padded)
         if self.is_depthwise:
-            three = seen.kernel_h == seen.axis.kernel == 3
-            cut = len(cut_windows(seen, columns, padded))
-            edges = self.steps * (cut if three else columns)
-            anew: dict[str, float] = {"taps": pixels * seen.taps, "edges": edges}
-            anew["edge_taps"] = edges * seen.taps
+            anew: dict[str, float] = {"taps": pixels * seen.taps}
         elif seen.taps == 1:
             anew = {"products": pixels * seen.in_c}
         else:
@@ -140,44 +136,33 @@ class W9(Over):
         }
 
     def _words(self, columns: int, padded: int) -> Features:
-        """The same of others, with DSP instructions."""
+        """The same of others, with DSP instructions: instructions, about, where no column is padding."""
         seen, fours = self.windows, -(-self.channels // 4)
-        cut = len(cut_windows(seen, columns, padded))
-        whole, rest = seen.rows * (columns - cut) * fours, seen.rows * cut * fours
+        cut, (words, rest) = len(cut_windows(seen, columns, padded)), divmod(seen.run, 4)
+        of_row = (40 + 22 * words if words else 0) + 16 * rest
+        assembly = self.steps * 180 * (1 + columns) + seen.rows * (columns - cut) * of_row
         return {
-            "word_fours": self.steps * fours,
-            "word_pixels": self.steps * columns * fours,
-            "word_rows": whole,
-            "words": whole * (seen.run // 4),
-            "word_rests": whole * (seen.run % 4),
-            "word_cut_rows": rest,
-            "word_cut_words" if seen.in_c % 4 == 0 else "word_cut_bytes": rest * seen.run,
-            "word_padding": seen.padding * seen.run * fours,
+            "word_assembly": fours * assembly,
+            f"word_cut_{self._cuts}": (seen.rows * cut + seen.padding) * fours * seen.run,
         }
 
     def _eights(self, columns: int, padded: int) -> Features:
         """The same with Helium; a channel that is left of whole fours is made by itself."""
         seen, alone = self.windows, self.channels % 4 == 1
-        fours, eights = -(-self.channels // 4), -(-seen.run // 8)
+        fours, (eights, rest) = -(-self.channels // 4), divmod(seen.run, 8)
         cut = len(cut_windows(seen, columns, padded))
-        whole, rest = self.steps * (columns - cut), seen.rows * cut * fours
-        of_four, of_one = fours - alone, float(alone)
-        inside = seen.rows * (columns - cut)
-        found: dict[str, float] = {
-            "eight_fours": self.steps * fours,
-            "eight_cut_pixels": self.steps * cut * fours,
-            "eight_cut_rows": rest,
-            "eight_cut_eights": (rest + seen.padding * fours) * eights,
-            "eight_padding": seen.padding * fours,
+        whole, inside, more = self.steps * (columns - cut), seen.rows * (columns - cut), rest > 0
+        of_four = self.steps * 190 + whole * 52 + inside * (28 + 12 * eights + 24 * more)
+        of_one = self.steps * 150 + whole * 45 + inside * (16 + 6 * eights + 8 * more)
+        return {
+            "eight_assembly": (fours - alone) * of_four + alone * of_one,
+            f"eight_cut_{self._cuts}": (seen.rows * cut + seen.padding) * fours * (eights + more),
         }
-        for kind, many in (("eight", of_four), ("one", of_one)):
-            found |= {
-                f"{kind}_pixels": whole * many,
-                f"{kind}_rows": inside * many,
-                f"{kind}_eights": inside * (seen.run // 8) * many,
-                f"{kind}_rests": inside * (seen.run % 8 > 0) * many,
-            }
-        return found
+
+    @property
+    def _cuts(self) -> str:
+        """How windows are made some columns of which are padding: by whole fours of products or not."""
+        return "fours" if self.windows.in_c % 4 == 0 else "bytes"
 
 
 def _around(layer: Layer, anew: NDArray[np.intp], node: Node) -> Node:
