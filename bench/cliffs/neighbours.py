@@ -13,6 +13,10 @@ MOST = 2.0
 """How many times what its neighbour takes a point may take, per MAC or element."""
 
 
+Step = tuple[Value, Value]
+"""From where to where on an axis."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cliff:
     """Two neighbours along an axis, of which the first takes more than MOST times as much."""
@@ -28,47 +32,81 @@ class Cliff:
         return self.dear.each / self.cheap.each
 
     @property
-    def step(self) -> tuple[Value, Value]:
+    def step(self) -> Step:
         """From where to where on the axis."""
         return self.cheap.point.axes[self.axis], self.dear.point.axes[self.axis]
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A cliff that stays, and why: of families of this kind, whatever the type; on any core if none is
-    named, at any place of the other axes."""
+    """A kind of cliff that stays, and why: of families that begin so, whatever the type, at some steps;
+    on any core and in any form if none is named, at any place of the other axes."""
 
-    kind: str
-    axis: str
-    step: tuple[Value, Value]
+    families: tuple[str, ...]
+    steps: tuple[tuple[str, Step], ...]
     why: str
     core: str = ""
+    form: str = ""
 
     def is_of(self, cliff: Cliff) -> bool:
         """Whether it is this one."""
-        where = cliff.dear.point.family.partition(" ")[0], cliff.axis, cliff.step
-        return self.core in ("", cliff.core) and where == (self.kind, self.axis, self.step)
+        point = cliff.dear.point
+        here = self.core in ("", cliff.core) and self.form in ("", point.axes.get("form"))
+        family = point.family.partition(" ")[0]
+        return here and family in self.families and (cliff.axis, cliff.step) in self.steps
 
 
-_SCALING = "an output is scaled once, whatever it sums: with one product that is the whole price"
-_FOURS = "channels go by fours: fewer of them take as long, or are made one by one"
-_ONE_COLUMN = (
-    "windows go by columns of three taps and more: half of what is done is for the second column"
-)
-_FOURS_OF_PRODUCTS = "products go by fours, which each row of the window begins anew"
-_OWN_KERNEL = "windows of up to three columns have a kernel of their own"
-_STRIDES = "with a stride of 2 a result sums a fourth of the products, and is scaled all the same"
+_ONE = (2, 1)
 KNOWN: tuple[Known, ...] = (
-    Known("pointwise", "in_c", (2, 1), _SCALING),
-    Known("grouped", "depth", (2, 1), _SCALING),
-    Known("transposed", "in_c", (2, 1), _SCALING),
-    Known("transposed", "stride", (1, 2), _STRIDES),
-    Known("depthwise", "channels", (2, 1), _FOURS),
-    Known("depthwise", "channels", (4, 3), _FOURS),
-    Known("depthwise", "kw", (2, 1), _ONE_COLUMN),
-    Known("depthwise", "kw", (3, 4), _OWN_KERNEL),
-    Known("conv", "in_c", (2, 1), _FOURS_OF_PRODUCTS),
-    Known("conv", "kw", (2, 1), _FOURS_OF_PRODUCTS),
+    Known(
+        ("pointwise", "grouped", "transposed"),
+        (("in_c", _ONE), ("depth", _ONE)),
+        "an output is scaled once, whatever it sums: with one product that is the whole price",
+    ),
+    Known(
+        ("transposed",),
+        (("stride", (1, 2)),),
+        "with a stride of 2 a result sums a fourth of the products, and is scaled all the same",
+    ),
+    Known(
+        ("depthwise",),
+        (("channels", _ONE), ("channels", (4, 3))),
+        "channels go by fours: fewer of them take as long, or are made one by one",
+    ),
+    Known(
+        ("depthwise",),
+        (("kw", _ONE),),
+        "windows go by columns of three taps and more: half of what is done is for the second column",
+    ),
+    Known(
+        ("depthwise",),
+        (("kw", (3, 4)),),
+        "windows of up to three columns have a kernel of their own",
+    ),
+    Known(
+        ("conv",),
+        (("in_c", _ONE), ("kw", _ONE)),
+        "products go by fours, which each row of the window begins anew",
+    ),
+    Known(
+        ("concat",),
+        (("channels", _ONE),),
+        "a step costs more than the few bytes of its rows: they take as long as twice as many",
+    ),
+    Known(
+        ("depthwise",),
+        (("kh", (3, 2)), ("kw", (3, 2)), ("filters", (1, 2))),
+        "without scratch memory, windows of 3 x 3 that make one channel of each have assembly of their "
+        "own, for two pixels at once",
+        core="cortex-m55",
+        form="lean",
+    ),
+    Known(
+        ("conv",),
+        (("nine", ("none", "one")),),
+        "of few channels of few products, one that is made anew by itself costs more than all others",
+        core="cortex-m55",
+    ),
 )
 """At most ten."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from boards import board_differences
@@ -121,3 +123,54 @@ def test_few_channels_of_any_factors(board: str, core: str) -> None:
             net.depthwise(x, 1, (5, 5), layer)
             net.conv(x, count, (2, 2), layer)
     assert board_differences(net.bytes(), board, target=find_target(core)) == []
+
+
+@pytest.mark.parametrize("in_c", [3, 4, 16])
+@pytest.mark.parametrize(
+    ("board", "core"), [("mps2-an386", "cortex-m4"), ("mps3-an547", "cortex-m55")]
+)
+def test_some_channels_of_nine_bits(board: str, core: str, in_c: int) -> None:
+    """Made anew by fours, some of which have fewer, or by themselves; windows reach beyond rows."""
+    net = Models(6, "UINT8")
+    x = net.input(1, 5, 6, in_c, zero=99)
+    for nine in (1, 2, 3, 5, 7):
+        for kernel in ((3, 3), (1, 1), (2, 5), (1, 7)):
+            weights = net.rng.integers(0, 248, (7, *kernel, in_c))
+            weights[:nine, 0, 0, 0] = 255
+            for stride, real in (((1, 1), None), ((2, 2), None), ((1, 1), 0.8)):
+                layer = Layer(stride=stride, per_channel=False, zero=77, weights_zero=120)
+                layer = replace(layer, weights=weights, real=real, activation=RELU6 * (nine == 2))
+                net.conv(x, 7, kernel, layer)
+    data, target = net.bytes(), find_target(core)
+    assert board_differences(data, board, engine="litert", target=target, plenty=True) == []
+
+
+def test_lean_depthwise_with_helium() -> None:
+    """Eight channels of a window at once, some columns or rows of which are padding; and the rest."""
+    net = Models(7)
+    for channels in (8, 12, 19):
+        x = net.input(1, 5, 6, channels, zero=-5)
+        for kernel in ((3, 3), (2, 3), (3, 2), (1, 4), (4, 6), (3, 9)):
+            for padding in (SAME, VALID) if kernel[1] < 7 else (SAME,):
+                for stride, dilation in (((1, 1), (1, 1)), ((2, 3), (1, 1)), ((1, 1), (2, 2))):
+                    if padding == VALID and dilation != (1, 1) and max(kernel) > 3:
+                        continue
+                    layer = Layer(stride=stride, dilation=dilation, padding=padding, zero=3)
+                    net.depthwise(x, 1, kernel, layer)
+                    net.depthwise(x, 1, kernel, replace(layer, real=0.8))
+    board, target = "mps3-an547", find_target("cortex-m55")
+    assert board_differences(net.bytes(), board, target=target, lean=True, plenty=True) == []
+
+
+def test_dilated_windows_of_int16_with_dsp() -> None:
+    """Few values of a window are put side by side first, many are not."""
+    net = Models(8, "INT16")
+    for in_c in (1, 3, 8):
+        x = net.input(1, 5, 7, in_c)
+        for out_c in (1, 3, 6):
+            for kernel in ((3, 3), (1, 2)):
+                for stride in ((1, 1), (2, 1)):
+                    layer = Layer(stride=stride, dilation=(2, 2), bias_type="INT64")
+                    net.conv(x, out_c, kernel, layer)
+    target = find_target("cortex-m4")
+    assert board_differences(net.bytes(), "mps2-an386", engine="tflm", target=target) == []

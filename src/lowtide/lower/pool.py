@@ -22,6 +22,9 @@ from lowtide.lower.nodes import Lowered, Params, Port, Value
 _SMALL_WINDOW = 8
 """Elements of a channel's window, beyond those of its first row, that are still read at once."""
 
+_UNDIVIDED = 0.7
+"""What four sums take that are not divided, of what they do otherwise, about."""
+
 _MOST = 65535
 
 
@@ -43,6 +46,8 @@ class Pool(Windowed):
             found[f"made{name}"] = pixels * lanes
             found[f"joined{name}"] = taps * lanes
             found[f"begun{name}"] = rows * lanes
+        if of.taps == 1:
+            found["made_fours"] *= _UNDIVIDED
         return found
 
 

@@ -64,6 +64,8 @@ def _reduce(context: Context, *, kind: str) -> Lowered:
             work=rows.size * outer * reduced * inner,
             outer=rows.size * outer,
             runs=rows.size * outer * reduced,
+            words=rows.size * outer * reduced * (inner // 4),
+            rests=rows.size * outer * reduced * (inner % 4),
             **lanes(rows.size * outer * reduced, inner),
         ),
     )

@@ -42,8 +42,8 @@ typedef struct {
 
 void lt_w9_s8_row(const void *params, const lt_step *step);
 
-/* The channels of a depthwise convolution, and of one without dilation along the row, where there is Helium: four
- * at once. */
+/* The channels of a depthwise convolution where there is Helium, and of one without dilation along the row where
+ * there are Helium or DSP instructions: four at once. */
 void lt_w9_depthwise(const lt_w9_s8 *p, const lt_step *step);
 void lt_w9_conv(const lt_w9_s8 *p, const lt_step *step);
 

@@ -7,6 +7,9 @@
 #include "lt_fixed.h"
 
 enum { FITTING = 508 }; /* so many products fit 32 bits, whatever they are; whole fours */
+#ifdef LT_DSP
+enum { NEAR = 64 }; /* up to so many values of a window that are apart are put side by side first */
+#endif
 
 /* Four sums under way: `whole` and what was added since. */
 typedef struct {
@@ -91,16 +94,11 @@ static inline int32_t line_of(const lt_conv_2x2_s16 *p)
     return ((p->kernel_w * p->in_c) + 3) & ~3;
 }
 
-/* Four output channels from c on of the pixel whose window begins in column `first`. */
-static void make_single(const lt_conv_2x2_s16 *p, const void *const *rows, int32_t first, int32_t c, const lt_four *to,
-                        int16_t *out)
+/* Add the products of the window that begins in column `first`. */
+static inline void add_window(const lt_conv_2x2_s16 *p, totals *t, const int8_t *w, const lt_four *to,
+                              const void *const *rows, int32_t first)
 {
     int32_t line = line_of(p);
-    const int8_t *w = p->weights + (c * p->kernel_h * line);
-    totals t;
-    for (int32_t i = 0; i < 4; i++) {
-        begin(p, &t, i, c + to->of[i]);
-    }
     for (int32_t ky = 0; ky < p->kernel_h; ky++, w += line) {
         const int16_t *row = rows[ky];
         int32_t many = (p->dilation_w == 1) ? p->kernel_w : 1; /* columns side by side */
@@ -109,25 +107,69 @@ static void make_single(const lt_conv_2x2_s16 *p, const void *const *rows, int32
             int32_t from = (column < 0) ? -column : 0;
             int32_t end = ((column + many) > p->in_w) ? (p->in_w - column) : many;
             if (from < end) {
-                add_single(p, &t, w, to, (kx + from) * p->in_c, row + (column + from) * p->in_c,
+                add_single(p, t, w, to, (kx + from) * p->in_c, row + (column + from) * p->in_c,
                            (end - from) * p->in_c);
             }
         }
     }
+}
+
+/* Four output channels from c on of the pixel whose window begins in column `first`; of fewer, some twice. What the
+ * window has is at `near`, if that is not null. */
+static void make_single(const lt_conv_2x2_s16 *p, const void *const *rows, int32_t first, int32_t c, const lt_four *to,
+                        const int16_t *near, int16_t *out)
+{
+    int32_t products = p->kernel_h * line_of(p);
+    const int8_t *w = p->weights + (c * products);
+    totals t;
     for (int32_t i = 0; i < 4; i++) {
-        if (lt_four_is_new(to, i) != 0) {
-            out[c + to->of[i]] = result(p, &t, i, c + to->of[i]);
-        }
+        begin(p, &t, i, c + to->of[i]);
+    }
+    if (near != NULL) {
+        add_single(p, &t, w, to, 0, near, products);
+    } else {
+        add_window(p, &t, w, to, rows, first);
+    }
+    for (int32_t i = 0; i < 4; i++) {
+        out[c + to->of[i]] = result(p, &t, i, c + to->of[i]);
     }
 }
 
-/* All output channels of a pixel. The last four may have channels that were made before; of fewer than four
- * channels, some are made twice. */
+#ifdef LT_DSP
+/* Values of a window, as weights are for it: rows of them side by side, 0 where they are padding or beyond the row. */
+LT_APART static void gather_window(const lt_conv_2x2_s16 *p, const void *const *rows, int32_t first, int16_t *to)
+{
+    int32_t in_c = p->in_c, beyond = line_of(p) - (p->kernel_w * in_c);
+    for (int32_t ky = 0; ky < p->kernel_h; ky++) {
+        const int16_t *row = rows[ky];
+        for (int32_t kx = 0, column = first; kx < p->kernel_w; kx++, column += p->dilation_w) {
+            int32_t inside = (row != NULL) && (column >= 0) && (column < p->in_w);
+            for (int32_t c = 0; c < in_c; c++) {
+                *to++ = inside ? row[(column * in_c) + c] : 0;
+            }
+        }
+        for (int32_t i = 0; i < beyond; i++) {
+            *to++ = 0;
+        }
+    }
+}
+#endif
+
+/* All output channels of a pixel. The last four may have channels that were made before. */
 static void make_singles(const lt_conv_2x2_s16 *p, const void *const *rows, int32_t first, int16_t *out)
 {
-    lt_four to = lt_four_of(p->out_c, p->kernel_h * line_of(p));
+    int32_t products = p->kernel_h * line_of(p);
+    lt_four to = lt_four_of(p->out_c, products);
+    const int16_t *near = NULL;
+#ifdef LT_DSP
+    int16_t values[NEAR];
+    if ((p->dilation_w > 1) && (p->kernel_w > 1) && (products <= NEAR)) {
+        gather_window(p, rows, first, values);
+        near = values;
+    }
+#endif
     for (int32_t c = 0; c < p->out_c; c += 4) {
-        make_single(p, rows, first, lt_four_first(c, p->out_c), &to, out);
+        make_single(p, rows, first, lt_four_first(c, p->out_c), &to, near, out);
     }
 }
 
@@ -176,11 +218,14 @@ static void make_pairs(const lt_conv_2x2_s16 *p, const void *const *rows, int32_
                 }
             }
         }
-        int32_t one = factor[0], other = factor[second];
+        int32_t one = factor[0];
         out[0] = (int16_t)lt_high_s16(shifted(sums[0], left), one, zero);
-        out[second] = (int16_t)lt_high_s16(shifted(sums[1], left), other, zero);
         next[0] = (int16_t)lt_high_s16(shifted(sums[2], left), one, zero);
-        next[second] = (int16_t)lt_high_s16(shifted(sums[3], left), other, zero);
+        if (second != 0) {
+            int32_t other = factor[1];
+            out[1] = (int16_t)lt_high_s16(shifted(sums[1], left), other, zero);
+            next[1] = (int16_t)lt_high_s16(shifted(sums[3], left), other, zero);
+        }
         weights += 2 * channel;
         start += 2;
         factor += 2;

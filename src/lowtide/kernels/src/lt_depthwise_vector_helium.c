@@ -296,20 +296,32 @@ LT_INLINE void four_channels(const lt_one *of, int32_t offset, const int8_t *w, 
     put_one(of, out, sum, pads, w, any);
 }
 
-/* Eight channels; without columns of padding. */
-LT_INLINE void eight_channels(const lt_one *of, int32_t offset, const int8_t *w, int32_t far, int8_t *out, int32_t any)
+/* Eight channels; some columns are padding if the window is `cut`, which is known when this is compiled. */
+LT_INLINE void eight_channels(const lt_one *of, int32_t offset, const int8_t *w, int32_t far, int8_t *out, int32_t any,
+                              int32_t cut)
 {
     int32x4_t sums[2] = {vdupq_n_s32(0), vdupq_n_s32(0)}, pads[2] = {sums[0], sums[0]};
     const void *const *rows = of->rows;
+    int32_t before = cut ? of->before : 0, inside = of->inside, after = cut ? of->after : 0;
     for (int32_t ky = of->kernel_h; ky > 0; ky--) {
         const int8_t *row = *rows++;
-        if (row != NULL) {
-            w = taps_of_eight(sums, row + offset, w, far, of->inside, of->next);
+        if (row == NULL) {
+            pads[0] = weights_of(pads[0], w, before + inside + after);
+            pads[1] = weights_of(pads[1], w + far, before + inside + after);
+            w += 4 * (before + inside + after);
             continue;
         }
-        pads[0] = weights_of(pads[0], w, of->inside);
-        pads[1] = weights_of(pads[1], w + far, of->inside);
-        w += 4 * of->inside;
+        if (cut != 0) {
+            pads[0] = weights_of(pads[0], w, before);
+            pads[1] = weights_of(pads[1], w + far, before);
+            w += 4 * before;
+        }
+        w = taps_of_eight(sums, row + offset, w, far, inside, of->next);
+        if (cut != 0) {
+            pads[0] = weights_of(pads[0], w, after);
+            pads[1] = weights_of(pads[1], w + far, after);
+            w += 4 * after;
+        }
     }
     put_one(of, out, sums[0], pads[0], w, any);
     put_one(of, out + 4, sums[1], pads[1], w + far, any);
@@ -322,9 +334,12 @@ LT_INLINE void one_pixel(const lt_one *all, int32_t any)
     int32_t offset = of.offset, left = of.channels;
     int32_t far = (4 * of.kernel_h * (of.before + of.inside + of.after)) + 48;
     int8_t *out = of.out;
-    if ((of.before + of.after) == 0) {
-        for (; left >= 8; left -= 8, offset += 8, out += 8, w += 2 * far) {
-            eight_channels(&of, offset, w, far, out, any);
+    int32_t cut = (of.before + of.after) > 0;
+    for (; left >= 8; left -= 8, offset += 8, out += 8, w += 2 * far) {
+        if (cut != 0) {
+            eight_channels(&of, offset, w, far, out, any, 1);
+        } else {
+            eight_channels(&of, offset, w, far, out, any, 0);
         }
     }
     for (; left > 0; left -= 4, offset += 4, out += 4, w += far) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_w9.c: see lt_w9.h. What a kernel counts of multiplications, `run` has counted. */
+/* lt_w9.c: see lt_w9.h. `run` counts the multiplications of all channels, also of those that are made anew. */
 #include "lt_w9.h"
 
 #include <stddef.h>
@@ -309,17 +309,26 @@ LT_SHARED void lt_w9_s8_row(const void *params, const lt_step *step)
     int32_t size = p->kernel_h * p->kernel_w, each = (p->filters != 0) ? size : (size * p->in_c);
     channel of;
     of.w = p->weights;
-    p->run(p->params, step);
+    if (p->count < p->out_c) {
+        p->run(p->params, step);
+    } else {
+        LT_MACS(p->out_w * each * p->count);
+    }
 #ifdef LT_HELIUM
-    if (p->count >= FEWEST) {
-        if (p->filters != 0) {
-            lt_w9_depthwise(p, step);
-            return;
-        }
-        if ((p->dilation_w == 1) || (p->kernel_w == 1)) {
-            lt_w9_conv(p, step);
-            return;
-        }
+    if ((p->count >= FEWEST) && (p->filters != 0)) {
+        lt_w9_depthwise(p, step);
+        return;
+    }
+#endif
+#ifdef LT_DSP
+#ifdef LT_HELIUM
+    int32_t fewest = (size > 1) ? 1 : FEWEST;
+#else
+    int32_t fewest = FEWEST;
+#endif
+    if ((p->count >= fewest) && (p->filters == 0) && ((p->dilation_w == 1) || (p->kernel_w == 1))) {
+        lt_w9_conv(p, step);
+        return;
     }
 #endif
     for (int32_t i = 0; i < p->count; i++, of.w += each) {

@@ -16,6 +16,8 @@ from lowtide.lower.nodes import Array, Later, Node
 _MOST_LEFT = 15
 _INT32 = 1 << 31
 _LARGEST = 1 << 15  # the magnitude of an activation
+_NEAR = 64
+"""NEAR of lt_conv_2x2.c."""
 
 
 def _fits(layer: Layer) -> bool:
@@ -26,9 +28,10 @@ def _fits(layer: Layer) -> bool:
 class Conv2x2(Windowed):
     """What lt_conv_2x2 does: two channels of two pixels where sums are `short` and no column of either
     window is padding; else four channels of one pixel. Sums that are short have 32 bits and are scaled
-    in one step."""
+    in one step. Few values of a dilated window may be put side by side first (`gathers`)."""
 
     short: bool = True
+    gathers: bool = False
     is_linear = False
 
     def features(self, columns: int, padded: int) -> Features:
@@ -47,6 +50,8 @@ class Conv2x2(Windowed):
         last = (columns - 1) * of.axis.stride - of.axis.before
         beyond = run % 4 and pairs and last * of.in_c + 4 * (run // 4) + 4 > of.in_w * of.in_c
         kind = "single" if self.short else "wide"
+        if self._is_near:
+            return self._gathered(columns, kind, fours)
         rows = of.rows * fours
         return {
             "column": of.steps * columns,
@@ -60,6 +65,26 @@ class Conv2x2(Windowed):
             f"{kind}_fours": rows * in_fours,
             f"{kind}_parts": rows * sum(parts for _, parts, _ in each),
             f"{kind}_calls": rows * sum(parts + (whole > 0) for whole, parts, _ in each),
+            "clamped": columns * self.clamped,
+        }
+
+    @property
+    def _is_near(self) -> bool:
+        """Whether values of windows are put side by side."""
+        of, apart = self.of, self.of.axis.dilation > 1 and self.of.axis.kernel > 1
+        return self.gathers and apart and of.kernel_h * 4 * -(-of.run // 4) <= _NEAR
+
+    def _gathered(self, columns: int, kind: str, fours: int) -> dict[str, float]:
+        """What is done where they are: all are one run."""
+        of, pixels = self.of, self.of.steps * columns
+        return {
+            "column": pixels,
+            "gathered_rows": pixels * of.kernel_h,
+            "gathered_taps": pixels * of.taps,
+            "gathered_values": pixels * of.kernel_h * of.run,
+            f"{kind}s": pixels * fours,
+            f"{kind}_fours": pixels * fours * of.kernel_h * -(-of.run // 4),
+            f"{kind}_calls": pixels * fours,
             "clamped": columns * self.clamped,
         }
 
@@ -104,7 +129,7 @@ def _node(layer: Layer) -> Node:
         ("left", left),
         *layer.over.fields,
     )
-    return layer.node("lt_conv_2x2", fields, Conv2x2(layer.windows, short))
+    return layer.node("lt_conv_2x2", fields, Conv2x2(layer.windows, short, layer.target.has_dsp))
 
 
 def ordered(weights: NDArray[np.int8], kernel_h: int) -> Array:

@@ -92,7 +92,8 @@ class Conv4x2(ByPixels):
         seen = _Seen(pairs, singles=singles) if direct else self._seen(columns, padded)
         taps, by_words = of.axis.kernel, of.in_c % 4 == 0
         each = of.in_c // 4 if by_words else of.in_c
-        edges = "edge_words" if by_words else "edge_bytes"
+        apart = of.axis.dilation > 1 and taps > 1
+        edges = "edge_words" if by_words else "apart_bytes" if apart else "edge_bytes"
         found = {
             # Instructions of lt_4x2_two, lt_4x2_three, lt_4x2_one and lt_4x2_unpack.
             "assembly": steps * groups * pairs * (73 + 24 * quads + 3 * turns)

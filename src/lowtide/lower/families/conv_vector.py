@@ -54,7 +54,7 @@ class ConvVector(ByPixels):
         if of.taps == 1:
             return {**found, "direct": steps}
         if axis.dilation > 1 and axis.kernel > 1:
-            found |= self._apart(columns)
+            found |= self._apart(columns, padded)
         else:
             found |= self._gathered(columns, padded)
         if of.flips:
@@ -62,15 +62,21 @@ class ConvVector(ByPixels):
             found["flipped_sixteens"] = of.rows * columns * -(-of.run // _LANES)
         return found
 
-    def _apart(self, columns: int) -> dict[str, float]:
+    def _apart(self, columns: int, padded: int) -> dict[str, float]:
         """What is done to copy windows whose columns are apart: short rows at once, others by taps."""
         of, axis, rows = self.of, self.of.axis, self.of.rows + self.of.padding
         found: dict[str, float] = {"column": of.steps * columns}
         if of.run <= _LANES and axis.size * of.in_c <= _REACH:
             return found | {"picked": of.steps, "picked_rows": rows * columns}
-        taps = rows * columns * axis.kernel
-        found["apart"] = of.steps * columns * axis.kernel
-        return found | {"apart_taps": taps, "apart_sixteens": taps * -(-of.in_c // _LANES)}
+        inside, sixteens = columns * axis.kernel - padded, -(-of.in_c // _LANES)
+        return found | {
+            "apart": of.steps * inside,
+            "apart_taps": rows * inside,
+            "apart_sixteens": rows * inside * sixteens,
+            "apart_outside": of.steps * padded,
+            "outside_taps": rows * padded,
+            "outside_sixteens": rows * padded * sixteens,
+        }
 
     def _gathered(self, columns: int, padded: int) -> dict[str, float]:
         """What is done to copy windows."""

@@ -9,12 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.lower import packed
-from lowtide.lower.counts import Features, Variant, Windowed, Windows, padded_taps
+from lowtide.lower.counts import (
+    Features,
+    Variant,
+    Windowed,
+    Windows,
+    of_kernel,
+    padded_taps,
+)
 from lowtide.lower.layer import Family, Fields, Layer
 from lowtide.lower.nodes import Array, Later, Node
 
 _ROWS = 7
 """LT_TAPS_ROWS in the header."""
+
+ROW = "lt_depthwise_vector_s8_row"
+"""The kernel for numbers of channels that are a multiple of 4."""
 
 REST = "lt_depthwise_vector_s8_rest"
 """The kernel for numbers of channels that are no multiple of 4."""
@@ -30,21 +40,21 @@ def _fits(layer: Layer) -> bool:
 
 def _alone(of: Windows, inside: Sequence[int]) -> dict[str, float]:
     """What is done to make windows one by one, of which so many columns are `inside` the image: eight
-    channels at once if all are, else four."""
-    fours, (eights, rest) = -(-of.in_c // 4), divmod(of.in_c, 8)
-    whole = sum(taps == of.axis.kernel for taps in inside)
-    in_fours = whole * -(-rest // 4) + (len(inside) - whole) * fours
-    taps = sum(each * (fours if each < of.axis.kernel else -(-rest // 4)) for each in inside)
-    outside = sum(of.axis.kernel - each for each in inside) * fours
+    channels at once, the last ones four."""
+    (eights, rest), width = divmod(of.in_c, 8), of.axis.kernel
+    fours, cut = -(-rest // 4), sum(taps < width for taps in inside)
+    outside = of.rows * sum(width - taps for taps in inside) + of.padding * len(inside) * width
     return {
         "ones": of.steps * len(inside),
-        "eights": of.steps * whole * eights,
-        "eight_rows": of.rows * whole * eights,
-        "eight_taps": of.rows * whole * eights * of.axis.kernel,
-        "fours": of.steps * in_fours,
-        "four_rows": of.rows * in_fours,
-        "four_taps": of.rows * taps,
-        "four_padding": of.rows * outside + of.padding * len(inside) * of.axis.kernel * fours,
+        "eights": of.steps * len(inside) * eights,
+        "eight_rows": of.rows * len(inside) * eights,
+        "eight_taps": of.rows * sum(inside) * eights,
+        "cut_rows": of.rows * cut * eights,
+        "eight_padding": outside * eights,
+        "fours": of.steps * len(inside) * fours,
+        "four_rows": of.rows * len(inside) * fours,
+        "four_taps": of.rows * sum(inside) * fours,
+        "four_padding": outside * fours,
     }
 
 
@@ -72,14 +82,18 @@ class DepthwiseVector(Windowed):
             "pair_rows": steps * len(seen) * kernel_h,
             **_alone(of, [each for taps in rows for each in taps]),
         }
-        kind = "three" if axis.kernel == 3 else "whole"
-        found |= {
-            f"{kind}_groups": steps * by_two * groups,
-            f"{kind}_rows": of.rows * by_two * groups,
-            f"{kind}_taps": of.rows * by_two * groups * axis.kernel,
-            "padded_taps": (steps * kernel_h - of.rows) * by_two * groups * axis.kernel,
-        }
-        return found
+        padding = (steps * kernel_h - of.rows) * by_two * groups * axis.kernel
+        if axis.kernel == 3:
+            return found | {
+                "three_groups": steps * by_two * groups,
+                "three_rows": of.rows * by_two * groups,
+                "three_taps": of.rows * by_two * groups * axis.kernel,
+                "padded_taps": padding,
+            }
+        # Instructions of lt_taps_wide, about.
+        of_row = 8 + 2 * (axis.kernel + axis.stride) + 5 * axis.kernel
+        assembly = by_two * groups * (125 * steps + of.rows * of_row)
+        return found | {"wide_assembly": assembly, "padded_taps": padding}
 
     def rests(self, columns: int) -> Features:
         """How often the last four channels are made apart from the others."""
@@ -107,7 +121,7 @@ class DepthwiseVector(Windowed):
 
 @dataclass(frozen=True, slots=True)
 class DepthwiseAny(Windowed):
-    """What it does with any factors: one window after the other."""
+    """What it does with any factors: one window after the other, scaled otherwise."""
 
     is_linear = False
 
@@ -116,7 +130,7 @@ class DepthwiseAny(Windowed):
         each = [self.of.axis.kernel] * columns
         for x in range(min(padded, columns)):
             each[x] -= len(range(x, padded, columns))
-        return _alone(self.of, each)
+        return {**of_kernel(ROW, _alone(self.of, each)), **self.scaled(columns)}
 
 
 def _node(layer: Layer) -> Node:

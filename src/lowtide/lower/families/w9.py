@@ -32,7 +32,7 @@ _MOST_DEPTHWISE, _MOST_DSP, _MOST_OTHERS = 0.2, 1 / 3, 0.1
 kernel for any factors, as measured on Cortex-M3, M4 and M55: depthwise of 3 x 3 without products of
 halves, or without a quick kernel for any factors; convolutions with products of halves; all others."""
 _FEWEST = 3
-"""Channels from which on a kernel with Helium makes four at once."""
+"""FEWEST of lt_w9.c."""
 _OF_ANY_FACTORS = frozenset(
     {"lt_conv_s8_row", "lt_conv_w4_s8_row", "lt_depthwise_s8_row", "lt_depthwise_mult1_s8_any"}
 )
@@ -84,7 +84,7 @@ def _has_dsp(layer: Layer) -> bool:
 class W9(Over):
     """What lt_w9 does: what the kernel `kernel` does, `of`, in `steps` steps with so many pointers in
     all, and then `channels` channels of some windows, whose sums are scaled as lt_narrow does, or (not
-    `narrow`) by any factors; or four at once."""
+    `narrow`) by any factors; or four at once, with DSP instructions (`is_dsp`) or Helium."""
 
     of: Work
     kernel: str
@@ -95,15 +95,24 @@ class W9(Over):
     is_depthwise: bool
     narrow: bool
     by_fours: bool = False
+    is_dsp: bool = False
 
     is_linear = False
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
-        found = {"step": self.steps, "pointer": self.pointers, **self.of.features(columns, padded)}
+        found: dict[str, float] = {"step": self.steps, "pointer": self.pointers}
+        if self.channels < self.windows.out_c:
+            found |= self.of.features(columns, padded)
+        return {**of_kernel(self.kernel, found), **self._anew(columns, padded)}
+
+    def _anew(self, columns: int, padded: int) -> Features:
+        """What is done to make the channels."""
         seen, pixels = self.windows, self.steps * columns
+        if self.by_fours and self.is_depthwise:
+            return self._depthwise_fours(columns, padded)
         if self.by_fours:
-            return {**of_kernel(self.kernel, found), **self._fours(columns, padded)}
+            return self._words(columns, padded) if self.is_dsp else self._eights(columns, padded)
         if self.is_depthwise:
             anew: dict[str, float] = {"taps": pixels * seen.taps}
         elif seen.taps == 1:
@@ -111,31 +120,49 @@ class W9(Over):
         else:
             anew = {"windows": pixels} | gathered(seen, columns, padded, "products", float)
         anew |= {"channels": self.steps, "results" if self.narrow else "wide_results": pixels}
-        return {
-            **of_kernel(self.kernel, found),
-            **{name: count * self.channels for name, count in anew.items()},
-        }
+        return {name: count * self.channels for name, count in anew.items()}
 
-    def _fours(self, columns: int, padded: int) -> Features:
-        """What is done to make channels four at once."""
+    def _depthwise_fours(self, columns: int, padded: int) -> Features:
+        """What is done to make channels four at once, with Helium."""
         seen, fours = self.windows, -(-self.channels // 4)
-        found: dict[str, float] = {
+        taps = self.steps * columns * seen.taps
+        inside = seen.rows * (columns * seen.axis.kernel - padded)
+        return {
             "fours": self.steps * fours,
             "four_pixels": self.steps * columns * fours,
             "four_rows": seen.rows * columns * fours,
+            "four_taps": inside * fours,
+            "four_padding": (taps - inside) * fours,
         }
-        if self.is_depthwise:
-            taps = self.steps * columns * seen.taps
-            inside = seen.rows * (columns * seen.axis.kernel - padded)
-            return found | {"four_taps": inside * fours, "four_padding": (taps - inside) * fours}
-        cut, eights = len(cut_windows(seen, columns, padded)), -(-seen.run // 8)
-        whole = seen.rows * (columns - cut)
-        others = seen.rows * cut + seen.padding * columns
-        return found | {
-            "four_eights": whole * eights * fours,
-            "four_cut_rows": others * fours,
-            "four_cut_eights": others * eights * fours,
+
+    def _words(self, columns: int, padded: int) -> Features:
+        """The same of others, with DSP instructions: instructions, about, where no column is padding."""
+        seen, fours = self.windows, -(-self.channels // 4)
+        cut, (words, rest) = len(cut_windows(seen, columns, padded)), divmod(seen.run, 4)
+        of_row = (40 + 22 * words if words else 0) + 16 * rest
+        assembly = self.steps * 180 * (1 + columns) + seen.rows * (columns - cut) * of_row
+        return {
+            "word_assembly": fours * assembly,
+            f"word_cut_{self._cuts}": (seen.rows * cut + seen.padding) * fours * seen.run,
         }
+
+    def _eights(self, columns: int, padded: int) -> Features:
+        """The same with Helium; a channel that is left of whole fours is made by itself."""
+        seen, alone = self.windows, self.channels % 4 == 1
+        fours, (eights, rest) = -(-self.channels // 4), divmod(seen.run, 8)
+        cut = len(cut_windows(seen, columns, padded))
+        whole, inside, more = self.steps * (columns - cut), seen.rows * (columns - cut), rest > 0
+        of_four = self.steps * 190 + whole * 52 + inside * (28 + 12 * eights + 24 * more)
+        of_one = self.steps * 150 + whole * 45 + inside * (16 + 6 * eights + 8 * more)
+        return {
+            "eight_assembly": (fours - alone) * of_four + alone * of_one,
+            f"eight_cut_{self._cuts}": (seen.rows * cut + seen.padding) * fours * (eights + more),
+        }
+
+    @property
+    def _cuts(self) -> str:
+        """How windows are made some columns of which are padding: by whole fours of products or not."""
+        return "fours" if self.windows.in_c % 4 == 0 else "bytes"
 
 
 def _around(layer: Layer, anew: NDArray[np.intp], node: Node) -> Node:
@@ -176,6 +203,7 @@ def _around(layer: Layer, anew: NDArray[np.intp], node: Node) -> Node:
                 is_depthwise=multiple > 0,
                 narrow=bool(narrow),
                 by_fours=_by_fours(layer, len(anew)),
+                is_dsp=layer.target.has_dsp,
             ),
         )
 
@@ -183,10 +211,12 @@ def _around(layer: Layer, anew: NDArray[np.intp], node: Node) -> Node:
 
 
 def _by_fours(layer: Layer, channels: int) -> bool:
-    """Whether channels are made four at once: with Helium, and from FEWEST of lt_w9.c on."""
-    apart = layer.over.dilation_w > 1 and layer.over.kernel_w > 1
-    able = layer.filters > 0 or not apart
-    return layer.target.has_helium and able and channels >= _FEWEST
+    """Whether channels are made four at once, as lt_w9.c says."""
+    over, helium = layer.over, layer.target.has_helium
+    fewest = 1 if helium and not layer.filters and over.taps > 1 else _FEWEST
+    apart = over.dilation_w > 1 and over.kernel_w > 1
+    able = helium if layer.filters else _has_dsp(layer) and not apart
+    return able and channels >= fewest
 
 
 def _swapped(weights: NDArray[np.int16], kernel_h: int) -> NDArray[np.int16]:
