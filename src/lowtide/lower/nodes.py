@@ -185,7 +185,7 @@ class Node:
     `forms` are other nodes that do the same: other kernels, or other params, which need less scratch
     memory and more instructions, or the other way round. `work` is what the kernel does, for the cost
     model. If its scratch memory depends on how many columns it makes, `narrow_scratch[n]` is what n of
-    them need.
+    them need, at most; each form has its own.
     """
 
     op: int
