@@ -131,9 +131,10 @@ def cheapest(
 _MOST = 1 << 60
 
 
-def choices_of(path: Path, ready: Prepared) -> tuple[Choice, ...]:
-    """The stages of a path."""
+def choices_of(path: Path, ready: Prepared, most: int = _MOST) -> tuple[Choice, ...]:
+    """The stages of a path; with `most`, in forms that fit in so many bytes, or the smallest where none
+    do."""
     return tuple(
-        ready.choice(edge.operators, edge.width, edge.limits(room), edge.go)
+        ready.choice(edge.operators, edge.width, edge.limits(min(room, most)), edge.go)
         for edge, room in zip(path.edges, path.rooms, strict=True)
     )
