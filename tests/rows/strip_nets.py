@@ -308,17 +308,25 @@ def origin(of: Prepared, program: Assembly, number: int) -> int:
 
 def scratch_changes(of: Prepared, program: Assembly, chosen: Mapping[int, FormCost]) -> bool:
     """Whether strips need other scratch memory than is known of the operators as a whole, in the forms
-    that are `chosen`, or of so many columns of them: a block's pieces may be narrower at the sides."""
+    that are `chosen`, or of so many columns of them: a block's pieces may be narrower at the sides. Of
+    forms that a limit picks, that is what they need in the widest strip."""
+    made: dict[int, dict[int, int]] = {}
+    for entry in program.kernels:
+        if entry.node.op >= len(of.wide.ops):
+            (output,) = program.program_graph.ops[entry.node.op].outputs
+            columns = program.program_graph.tensors[output].shape[2]
+            made.setdefault(origin(of, program, entry.node.op), {})[entry.node.op] = columns
     for entry in program.kernels:
         if entry.node.op < len(of.wide.ops):
             continue
         number = origin(of, program, entry.node.op)
         known = [(node.scratch, node.scratch_lasts) for node in of.lowered[number].nodes]
         if number in chosen:
-            form = chosen[number]
-            (output,) = program.program_graph.ops[entry.node.op].outputs
-            columns = program.program_graph.tensors[output].shape[2]
-            scratch = form.narrow[columns] if form.narrow else form.scratch
+            form, strips = chosen[number], made[number]
+            needs = {
+                op: form.narrow[n] if form.narrow else form.scratch for op, n in strips.items()
+            }
+            scratch = needs[entry.node.op] if form.normal else max(needs.values())
             known = [(scratch, lasts) for _, lasts in known]
         if (entry.node.scratch, entry.node.scratch_lasts) not in known:
             return True

@@ -54,9 +54,13 @@ def offsets_of(table: RowTable, placement: Placement, steps: tuple[Step, ...]) -
     return at
 
 
-def check_contiguous(table: RowTable, at: Mapping[int, int], align: int) -> None:
-    """Inputs as the caller writes them, one after the other from 0; outputs as one piece each."""
-    top = 0
+def check_contiguous(table: RowTable, at: Mapping[int, int], arena: int, align: int) -> None:
+    """Inputs as the caller writes them, one after the other from 0, or so that the last ends where the
+    arena does; outputs as one piece each."""
+    inputs = [cut for cut in table.cuts if cut.first in table.given]
+    top = at[inputs[0].first] if inputs else 0
+    size = sum(-(-cut.size * cut.count // align) * align for cut in inputs)
+    assert top == 0 or 0 <= arena - (top + size) < max(WORD, align)
     for cut in table.cuts:
         rows = rows_of(cut)
         if cut.first in table.given:
@@ -120,7 +124,7 @@ def check(table: RowTable, steps: tuple[Step, ...], placement: Placement) -> Non
     assert placement.align == table.align
     assert all(block.offset % table.align == 0 for block in placement.rectangles)
     at = offsets_of(table, placement, steps)
-    check_contiguous(table, at, table.align)
+    check_contiguous(table, at, placement.arena_bytes, table.align)
     check_pairs(table, steps, at)
     play(table, steps, at, placement.arena_bytes)
     assert placement.arena_bytes >= placement.lower_bound_bytes >= max(live_bytes(table, steps))

@@ -1,9 +1,9 @@
 """Blocks (ir/block.py): lt_block.h, for cores with Arm's DSP extension lt_block_4x2.h, for those with
 Helium lt_block_vector.h, all in kernels/include.
 
-The operators of a block are lowered as they are, and then told how few columns they are to make: most
-pixels at a time in its normal form, fewer in others, down to one, and with kernels that need less
-scratch memory.
+The operators of a block are lowered as they are, and then told how few columns they are to make: up to
+`MOST_PIXELS` at a time in its normal form, fewer or more in others, down to one, and with kernels that
+need less scratch memory.
 """
 
 from __future__ import annotations
@@ -178,13 +178,16 @@ def _cores(parts: _Parts, piece: int) -> list[Node]:
 
 
 def _all_forms(parts: _Parts, columns: int) -> Iterator[_Form]:
-    """With kernels that every core has, all parts are in their normal form, or one pixel at a time in
-    that of least scratch memory. Else each is in any form for any number of pixels."""
+    """With kernels that every core has, all parts in their normal forms, or all in those of least
+    scratch memory, for as many pixels as the normal form or fewer; else each in any form for any number
+    of pixels."""
     expands, projects = parts.expand or (None,), parts.project or (None,)
-    if parts.kind is _PORTABLE:
-        yield _Form(1, expands[-1], parts.cores[-1], projects[-1])
-        return
-    for sizes, most in {pieces(columns, most): most for most in _MOST}.items():
+    many = _MOST[:MOST_PIXELS] if parts.kind is _PORTABLE else _MOST
+    for sizes, most in {pieces(columns, most): most for most in many}.items():
+        if parts.kind is _PORTABLE:
+            yield _Form(most, expands[0], parts.cores[0], projects[0])
+            yield _Form(most, expands[-1], parts.cores[-1], projects[-1])
+            continue
         for expand, core, project in product(expands, _cores(parts, sizes[0]), projects):
             yield _Form(most, expand, core, project)
 
@@ -197,12 +200,26 @@ def lower(context: Context, op: BlockOp, ways: Sequence[Callable[[int], Lowered]
         return joined.lower(context, op, ways)
     parts = next(parts for way in ways if (parts := _parts(graph, op, way)) is not None)
     columns = context.output().shape[2]
-    chosen = _forms(graph, op, columns, parts)
-    node, *forms = (_node(context, op, form, parts.kind) for form in chosen)
-    needs = (_normal(parts, n).scratch(graph, op, n) for n in range(1, columns + 1))
-    node = replace(node, forms=tuple(forms), narrow_scratch=(0, *needs))
+    node, *forms = (
+        replace(
+            _node(context, op, form, parts.kind),
+            narrow_scratch=(0, *_narrow(graph, op, form, parts)),
+        )
+        for form in _forms(graph, op, columns, parts)
+    )
+    node = replace(node, forms=tuple(forms))
     reads = tuple(Reads(t, op.window.columns) for t in op.inputs[: op.parts])
     return Lowered((node,), columns=reads)
+
+
+def _narrow(graph: Graph, op: BlockOp, form: _Form, parts: _Parts) -> Iterator[int]:
+    """Bytes of scratch memory of a form that makes 1 column, 2, and so on. A depthwise kernel that is
+    for more pixels than there are at a time is not among the forms then."""
+    columns = graph.tensors[op.outputs[0]].shape[2]
+    for n in range(1, columns + 1):
+        cores = _cores(parts, pieces(n, form.most)[0])
+        core = form.core if form.core in cores else cores[0]
+        yield replace(form, core=core).scratch(graph, op, n)
 
 
 def _joins(graph: Graph, op: BlockOp) -> bool:

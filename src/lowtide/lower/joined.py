@@ -94,14 +94,9 @@ def lower(context: Context, op: BlockOp, ways: Sequence[Callable[[int], Lowered]
     ]
     first = forms[0]
     others = {form.scratch: form for form in forms[:0:-1] if form.scratch < first.scratch}
-    columns = context.output().shape[2]
-    pixel, inner = sum(sizes_of(context, op)), node.scratch
-    narrow = [_room(pieces(n, _MOST[0])[0] * pixel) + inner for n in range(1, columns + 1)]
     ordered = sorted(others.values(), key=lambda form: -form.scratch)
     reads = tuple(Reads(t, Axis()) for t in op.inputs[: op.parts])
-    return Lowered(
-        (replace(first, forms=tuple(ordered), narrow_scratch=(0, *narrow)),), columns=reads
-    )
+    return Lowered((replace(first, forms=tuple(ordered)),), columns=reads)
 
 
 def _room(size: int) -> int:
@@ -112,7 +107,9 @@ def _node(context: Context, op: BlockOp, node: Node, most: int) -> Node:
     out, sizes = context.output(), sizes_of(context, op)
     sources = [context.input(i) for i in range(op.parts)]
     columns, rows = out.shape[2], out.shape[1]
-    each = pieces(columns, most)
+    each, pixel = pieces(columns, most), sum(sizes)
+    widths = range(1, columns + 1)
+    needs = (0, *(_room(pieces(n, most)[0] * pixel) + node.scratch for n in widths))
     last = each[-1] if each[-1] != each[0] else None
     params = Params(
         "lt_joined",
@@ -121,7 +118,7 @@ def _node(context: Context, op: BlockOp, node: Node, most: int) -> Node:
             ("run", Kernel(node.kernel, node.header)),
             ("params", of_pixels(node.params, each[0])),
             ("last", None if last is None else of_pixels(node.params, last)),
-            ("in_c", sum(sizes)),
+            ("in_c", pixel),
             ("out_c", out.bytes // (rows * columns)),
             ("out_w", columns),
             ("piece", each[0]),
@@ -136,7 +133,8 @@ def _node(context: Context, op: BlockOp, node: Node, most: int) -> Node:
         inputs=tuple(Port(t.id, rows, t.bytes // rows) for t in sources),
         outputs=(Port(out.id, rows, out.bytes // rows),),
         steps=rows,
-        scratch=_room(each[0] * sum(sizes)) + node.scratch,
+        scratch=needs[-1],
+        narrow_scratch=needs,
         scratch_lasts=False,
         work=Joined(node.work, node.kernel, tuple(sizes), most),
     )

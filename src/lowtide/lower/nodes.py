@@ -191,9 +191,9 @@ class Node:
     `forms` are other nodes that do the same: other kernels, or other params, which need less scratch
     memory and more instructions, or the other way round. `work` is what the kernel does, for the cost
     model. If its scratch memory depends on how many columns it makes, `narrow_scratch[n]` is what n of
-    them need. What a step does may depend on its number (None), on nothing but its rows (""), or on a
-    field of the params that is `counted` in steps. A part `of` another node has its steps from `first`
-    on.
+    them need, at most; each form has its own. What a step does may depend on its number (None), on
+    nothing but its rows (""), or on a field of the params that is `counted` in steps. A part `of`
+    another node has its steps from `first` on.
     """
 
     op: int

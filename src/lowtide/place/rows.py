@@ -1,8 +1,9 @@
 """Where each row lies: first fit over rows, around a graph input that must be contiguous.
 
-The caller writes a resident input as one piece, so its rows have fixed offsets from the arena's
-start; they still die one by one, and other rows take their place. All other rows, and the scratch
-memory of each step, lie wherever they fit.
+The caller writes a resident input as one piece, so its rows have fixed offsets from the arena's start,
+or from its end; they still die one by one, and other rows take their place. At the end the first of them
+are next to what was free before, and at the start they often leave more room for what is left until
+last: both are tried. All other rows, and the scratch memory of each step, lie wherever they fit.
 
 How they are searched for is in `place.anytime`: more effort never gives a larger arena.
 """
@@ -10,6 +11,7 @@ How they are searched for is in `place.anytime`: more effort never gives a large
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 
@@ -17,7 +19,7 @@ import numpy as np
 
 from lowtide.place import Item, Placement, Problem
 from lowtide.place.anytime import Anytime
-from lowtide.place.firstfit import Boxes, boxes_of, pairs_of, placement_of
+from lowtide.place.firstfit import Boxes, boxes_of, height, pairs_of, placement_of
 from lowtide.place.rhythm import Level, level_of, rings, round_of, walls_of
 from lowtide.rows.stages import Segment, Step, live_bytes, live_in
 from lowtide.rows.table import Cut, Ints, RowTable
@@ -62,17 +64,39 @@ class Placing:
             kind if 0 <= kind < len(table.cuts) else -1 - box
             for box, kind in enumerate(kinds.tolist())
         ]
-        rows = Level(boxes, known, np.arange(len(boxes)), own)
-        high = [at + boxes.sizes[box] for box, at in known.items()]
-        bound = max([self._problem.lower_bound() // align, *high])
-        levels = partial(_levels, table, steps, segments, rows, kinds)
-        self._search = Anytime(rows, levels, _borders(table, segments), bound)
+        borders = _borders(table, segments)
+        ends = [at + boxes.sizes[box] for box, at in known.items()]
+        self._least = max([self._problem.lower_bound() // align, *ends])
+
+        def search(boxes: Boxes, known: Mapping[int, int]) -> Anytime:
+            rows = Level(boxes, known, np.arange(len(boxes)), own)
+            levels = partial(_levels, table, steps, segments, rows, kinds)
+            return Anytime(rows, levels, borders, self._least)
+
+        each = zip(boxes.sizes, boxes.aligns, strict=True)
+        self._turned = replace(boxes, sizes=tuple(-(-size // of) * of for size, of in each))
+        self._searches = [search(boxes, known)]
+        if known:
+            self._searches.append(search(self._turned, _upside_down(self._turned, known)))
 
     def within(self, effort: int = FULL) -> Placement:
-        """The best placement found by so much effort in all, as for `QUICK`: what was done before is not
-        done again, and more effort never gives a larger arena."""
-        offsets = self._search.until(min(effort, _PER_BOX * len(self._boxes)))
+        """The best placement found by so much effort in each search, as for `QUICK`: what was done
+        before is not done again, and more effort never gives a larger arena."""
+        effort = min(effort, _PER_BOX * len(self._boxes))
+        offsets = self._searches[0].until(effort)
+        for search in self._searches[1:]:
+            if height(self._boxes, offsets) > self._least:
+                back = _upside_down(self._turned, dict(enumerate(search.until(effort))))
+                offsets = min(offsets, [*back.values()], key=partial(height, self._boxes))
         return placement_of("rows", self._problem, self._boxes, offsets)
+
+
+def _upside_down(boxes: Boxes, offsets: Mapping[int, int]) -> dict[int, int]:
+    """The offsets of boxes, whose sizes are multiples of their alignments, counted from above."""
+    align = max((boxes.aligns[box] for box in offsets), default=1)
+    top = max((at + boxes.sizes[box] for box, at in offsets.items()), default=0)
+    top = -(-top // align) * align
+    return {box: top - at - boxes.sizes[box] for box, at in offsets.items()}
 
 
 _FEWER = 0.7

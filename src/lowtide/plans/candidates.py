@@ -28,6 +28,9 @@ _NEAR = 1.02
 _TRIES = 3
 """How many plans are tried in place of one whose rows lie above its peak."""
 
+_LESS = (0.995, 0.99, 0.985)
+"""In so much of its peak the kernels of such a plan are tried, too."""
+
 _FULL = 0.8
 """The part of what lies below its highest row that a stage needs, for this to count as its need."""
 
@@ -35,8 +38,8 @@ _FULL = 0.8
 @dataclass(eq=False)
 class Candidate:
     """A path of a `space`, and, once they are asked for, the plans placed on its behalf: its own, and,
-    if its rows lie above its peak, one that places better. None of them costs less than the path's own,
-    has fewer MACs or less that is live at the peak."""
+    if its rows lie above its peak, one of other stages and one of the same that place better. None of
+    them costs less than the path's own, has fewer MACs or less that is live at the peak."""
 
     path: Path
     space: Space = field(repr=False)
@@ -104,14 +107,27 @@ class Candidate:
         own = self.draft
         assert self._choices is not None
         yield self.placer.place(self._choices)
-        best = self._tried(own)
-        if best != self._choices:
-            yield self.placer.place(best)
+        for best in dict.fromkeys((self._tried(own), self._leaner(own))):
+            if best != self._choices:
+                yield self.placer.place(best)
+
+    def _leaner(self, own: Draft) -> tuple[Choice, ...]:
+        """Its stages in the forms that place best, by quick tries: scratch memory has to find room in
+        every step, beside rows that lie where they did before."""
+        best = self.quick
+        if best.arena_bytes > own.peak_bytes * _NEAR:
+            for part in _LESS:
+                most = int(part * own.peak_bytes)
+                choices = choices_of(self.path, self.placer.ready, most)
+                if not _is_beyond(self.placer.draft(choices), own):
+                    break
+                best = min(best, self.placer.place(choices, quick=True), key=_arena)
+        return best.choices
 
     def _tried(self, own: Draft) -> tuple[Choice, ...]:
         """The stages that place best, by quick tries."""
         assert self._choices is not None
-        best = self.placer.place(self._choices, quick=True)
+        best = self.quick
         low, more = own.peak_bytes, _beyond(self.path, best)
         for _ in range(_TRIES):
             if best.arena_bytes <= low * _NEAR:
@@ -148,6 +164,10 @@ def in_turn(
 def _is_beyond(other: Draft, own: Draft) -> bool:
     """Whether another plan keeps the promise of `Candidate`."""
     return other.peak_bytes >= own.peak_bytes and other.cost >= own.cost and other.macs >= own.macs
+
+
+def _arena(point: Point) -> int:
+    return point.arena_bytes
 
 
 def _beyond(path: Path, point: Point) -> dict[Edge, int]:

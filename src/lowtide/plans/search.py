@@ -151,9 +151,12 @@ def _settle(edges: Sequence[Edge], rooms: list[int], beside: Sequence[int]) -> i
 _MOST = 1 << 60
 
 
-def choices_of(path: Path, ready: Prepared) -> tuple[Choice, ...]:
-    """The stages of a path."""
+def choices_of(path: Path, ready: Prepared, most: int = _MOST) -> tuple[Choice, ...]:
+    """The stages of a path; with `most`, in forms that fit in so many bytes, or the smallest where none
+    do."""
     return tuple(
-        ready.choice(edge.operators, edge.width, edge.limits(room, lean=path.lean), edge.go)
+        ready.choice(
+            edge.operators, edge.width, edge.limits(min(room, most), lean=path.lean), edge.go
+        )
         for edge, room in zip(path.edges, path.rooms, strict=True)
     )

@@ -48,6 +48,9 @@ beside it changes from step to step."""
 GOES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 """How many rows a stage may make in a go where flash is slow, as long as it makes half as many."""
 
+_ANY = 1 << 60
+"""More memory than there is, in bytes."""
+
 _PER_OPERATOR = 300
 """What an operator in strips spends whatever its rows are."""
 
@@ -354,7 +357,8 @@ class Stages:
             return []
         # The runs of strips of all widths side by side.
         held = np.concatenate([cut.held for cut in cuts], axis=1)
-        begins = np.cumsum([0, *(cut.held.shape[1] for cut in cuts)])
+        runs = [cut.held.shape[1] for cut in cuts]
+        begins = np.cumsum([0, *runs])
         lines = -(-held[: len(inner)] * row_bytes[:, None] // self.table.align) * self.table.align
         live = counts @ lines.astype(np.float64)
         budget.spend(live.size + _PER_OPERATOR * len(operators))
@@ -372,13 +376,17 @@ class Stages:
             fixed &= ~mine
             beside = live[mine].max(axis=0).astype(np.int64)
             scratch = np.array([_scratch(form, made_columns) for form in forms[of_op]])
+            normal = [form.normal for form in forms[of_op]]
+            limits = np.maximum.reduceat(scratch, begins[:-1], axis=1)
+            # A limit picks anew in each run, maybe what needs all of it.
+            taken = np.where(np.array(normal)[:, None], scratch, np.repeat(limits, runs, axis=1))
             found_forms.append(
                 _InStrips(
                     of_op,
-                    np.maximum.reduceat(beside + scratch, begins[:-1], axis=1),
+                    np.maximum.reduceat(beside + taken, begins[:-1], axis=1),
                     np.array([cut.costs[of_op] for cut in cuts]).T,
-                    np.maximum.reduceat(scratch, begins[:-1], axis=1),
-                    [form.normal for form in forms[of_op]],
+                    limits,
+                    normal,
                 )
             )
         alone = np.zeros(len(cuts), np.int64)
@@ -427,10 +435,9 @@ class _InStrips:
 
     @property
     def quickest(self) -> Ints:
-        """By width, the need of the cheapest form."""
-        return np.asarray(
-            np.take_along_axis(self.needs, self.costs.argmin(axis=0)[None], axis=0)[0]
-        )
+        """By width, the least need of the cheapest forms."""
+        cheapest = self.costs == self.costs.min(axis=0)
+        return np.asarray(np.where(cheapest, self.needs, _ANY).min(axis=0))
 
 
 def _in_strip(operators: Sequence[_InStrips], at: int) -> list[Formed]:
