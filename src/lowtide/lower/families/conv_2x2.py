@@ -18,17 +18,25 @@ _INT32 = 1 << 31
 _LARGEST = 1 << 15  # the magnitude of an activation
 
 
+_FEWEST = 4
+"""Channels from which on columns that are apart are read where they are: fewer are no four of
+products, and where four take long they are gathered first."""
+
+
 def _fits(layer: Layer) -> bool:
-    return not layer.filters and layer.groups == 1
+    over = layer.over
+    apart = over.dilation_w > 1 and over.kernel_w > 1 and over.in_c < _FEWEST
+    return not (layer.filters or (apart and layer.target.is_portable)) and layer.groups == 1
 
 
 @dataclass(frozen=True, slots=True)
 class Conv2x2(Windowed):
     """What lt_conv_2x2 does: two channels of two pixels where sums are `short` and no column of either
     window is padding; else four channels of one pixel. Sums that are short have 32 bits and are scaled
-    in one step."""
+    in one step. If `portable`, a single channel, or two, are not made more than once."""
 
     short: bool = True
+    portable: bool = False
     is_linear = False
 
     def features(self, columns: int, padded: int) -> Features:
@@ -48,17 +56,18 @@ class Conv2x2(Windowed):
         beyond = run % 4 and pairs and last * of.in_c + 4 * (run // 4) + 4 > of.in_w * of.in_c
         kind = "single" if self.short else "wide"
         rows = of.rows * fours
+        few = {1: "_of_one", 2: "_of_two"}.get(of.out_c, "") if self.portable else ""
         return {
             "column": of.steps * columns,
             "pairs": of.steps * pairs * twos,
             "pair_rows": of.rows * pairs * twos,
-            "pair_fours": of.rows * pairs * twos * -(-run // 4),
+            f"pair_fours{few if of.out_c == 1 else ''}": of.rows * pairs * twos * -(-run // 4),
             "pair_rests": of.rows * twos if beyond else 0,
             f"{kind}s": of.steps * len(alone) * fours,
             f"{kind}_rows": rows * len(alone),
             f"{kind}_runs": rows * sum(map(len, alone)),
-            f"{kind}_fours": rows * in_fours,
-            f"{kind}_parts": rows * sum(parts for _, parts, _ in each),
+            f"{kind}_fours{few}": rows * in_fours,
+            f"{kind}_parts{few}": rows * sum(parts for _, parts, _ in each),
             f"{kind}_calls": rows * sum(parts + (whole > 0) for whole, parts, _ in each),
             "clamped": columns * self.clamped,
         }
@@ -104,7 +113,9 @@ def _node(layer: Layer) -> Node:
         ("left", left),
         *layer.over.fields,
     )
-    return layer.node("lt_conv_2x2", fields, Conv2x2(layer.windows, short))
+    return layer.node(
+        "lt_conv_2x2", fields, Conv2x2(layer.windows, short, layer.target.is_portable)
+    )
 
 
 def ordered(weights: NDArray[np.int8], kernel_h: int) -> Array:
