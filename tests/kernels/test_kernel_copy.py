@@ -25,9 +25,9 @@ def test_any_run_is_copied(tmp_path: Path) -> None:
 
 def test_every_byte_is_counted_once() -> None:
     sizes = {"word_fours": 16, "word_rests": 4, "half_fours": 8}
-    sizes |= {"byte_eights": 8, "byte_fours": 4, "byte_rests": 1}
+    sizes |= {"byte_eights": 8, "byte_fours": 4, "byte_rests": 1, "byte_heads": 1}
     for size in range(1, 90):
         for to in range(4):
             for source in range(4):
-                done = copied(1, size, pitched(0, to), pitched(0, source))
+                done = copied(1, size, pitched(1, 0, to), pitched(1, 0, source))
                 assert sum(done[f"copied_{name}"] * n for name, n in sizes.items()) == size

@@ -134,6 +134,10 @@ def _along_row(
     )
 
 
+_SMALL = 7
+"""Bytes of a run that are copied in place, on a core that loads words from anywhere (lt_move.c)."""
+
+
 def joins(runs: int, sizes: Sequence[int]) -> dict[str, float]:
     """What is done to copy so many runs of each size, in bytes."""
     found: dict[str, float] = {
@@ -141,12 +145,13 @@ def joins(runs: int, sizes: Sequence[int]) -> dict[str, float]:
         "work": runs * len(sizes),
         "outer": runs,
         "calls": runs * sum(size > 1 for size in sizes),
+        "large": runs * sum(size > _SMALL for size in sizes),
         "words": runs * sum(size // 4 for size in sizes if size % 4 == 0),
         "bytes": runs * sum(size for size in sizes if size % 4),
     }
     at = 0
     for size in sizes:
-        done = copied(runs, size, pitched(sum(sizes), at), pitched(size))
+        done = copied(runs, size, pitched(runs, sum(sizes), at), pitched(runs, size))
         found |= {name: found.get(name, 0) + count for name, count in done.items()}
         at += size
     return found

@@ -29,11 +29,13 @@ def copied(runs: float, size: int, to: Places, source: Places) -> dict[str, floa
         "half_fours": np.where(by_halves, rest // 8, 0),
         "byte_eights": left // 8,
         "byte_fours": left % 8 // 4,
-        "byte_rests": head + left % 4,
+        "byte_rests": left % 4,
+        "byte_heads": head,
     }
     return {f"copied_{name}": runs * float(each.mean()) for name, each in found.items()}
 
 
-def pitched(pitch: int, first: int = 0) -> Places:
-    """Places that are `pitch` bytes apart: as many as there are until all is the same again."""
-    return first + pitch * np.arange(4, dtype=np.int64)
+def pitched(runs: float, pitch: int, first: int = 0) -> Places:
+    """Where so many runs begin that are `pitch` bytes apart: as many of them as there are until all is
+    the same again."""
+    return first + pitch * np.arange(max(1, min(4, int(runs))), dtype=np.int64)

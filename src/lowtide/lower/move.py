@@ -170,7 +170,10 @@ def _copies(
     to = np.array([target.window(step).start * target.row_bytes for step in some])
     read = np.array([source.window(step).start * source.row_bytes + start for step in some])
     done = copied(
-        steps * count, run, np.add.outer(to, pitched(run)), np.add.outer(read, pitched(pitch))
+        steps * count,
+        run,
+        np.add.outer(to, pitched(count, run)),
+        np.add.outer(read, pitched(count, pitch)),
     )
     work = Counted.of(shape[2] if len(shape) == 4 else 1, written=steps * count * run, **done)
     return replace(node, work=work)

@@ -61,8 +61,8 @@ def _pad(context: Context) -> Lowered:
     done = copied(
         read * runs,
         run,
-        np.add.outer(to, pitched(run + gaps[1])),
-        np.add.outer(rows_read, pitched(run)),
+        np.add.outer(to, pitched(runs, run + gaps[1])),
+        np.add.outer(rows_read, pitched(runs, run)),
     )
     work = Counted.of(
         out.shape[2] if len(out.shape) == 4 else 1,

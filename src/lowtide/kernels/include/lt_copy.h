@@ -65,14 +65,20 @@ static inline void lt_copy_run(uint8_t *to, const uint8_t *from, int32_t n)
         LT_COPY_FOUR(to, from, 0, 1);
         LT_COPY_FOUR(to, from, 4, 1);
     }
-    if ((end - from) >= 4) {
+    const uint32_t left = (uint32_t)(end - from);
+    if ((left & 4U) != 0U) {
         LT_COPY_FOUR(to, from, 0, 1);
         from += 4;
         to += 4;
     }
-    for (; from != end; from++, to++) {
+    if ((left & 2U) != 0U) {
+        LT_COPY_ONE(to, from, 0, 1);
+        LT_COPY_ONE(to, from, 1, 1);
+        from += 2;
+        to += 2;
+    }
+    if ((left & 1U) != 0U) {
         *to = *from;
-        LT_LOOP_AS_IT_IS(to);
     }
 }
 

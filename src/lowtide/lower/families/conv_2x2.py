@@ -66,8 +66,8 @@ class Conv2x2(Windowed):
             f"{kind}s": of.steps * len(alone) * fours,
             f"{kind}_rows": rows * len(alone),
             f"{kind}_runs": rows * sum(map(len, alone)),
-            f"{kind}_fours{few}": rows * in_fours,
-            f"{kind}_parts{few}": rows * sum(parts for _, parts, _ in each),
+            f"fours{few}" if few else f"{kind}_fours": rows * in_fours,
+            f"parts{few}" if few else f"{kind}_parts": rows * sum(parts for _, parts, _ in each),
             f"{kind}_calls": rows * sum(parts + (whole > 0) for whole, parts, _ in each),
             "clamped": columns * self.clamped,
         }
