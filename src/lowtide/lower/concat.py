@@ -17,6 +17,7 @@ from lowtide.ir import DType, Tensor
 from lowtide.ir.byte_tables import rescaled
 from lowtide.lower.columns import of_joined
 from lowtide.lower.common import Context, Lowering, per_tensor
+from lowtide.lower.copies import copied, pitched
 from lowtide.lower.counts import Counted
 from lowtide.lower.joins import join_of
 from lowtide.lower.move import (
@@ -133,16 +134,27 @@ def _along_row(
     )
 
 
+_SMALL = 7
+"""Bytes of a run that are copied in place, on a core that loads words from anywhere (lt_move.c)."""
+
+
 def joins(runs: int, sizes: Sequence[int]) -> dict[str, float]:
     """What is done to copy so many runs of each size, in bytes."""
-    return {
+    found: dict[str, float] = {
         "written": runs * sum(sizes),
         "work": runs * len(sizes),
         "outer": runs,
         "calls": runs * sum(size > 1 for size in sizes),
+        "large": runs * sum(size > _SMALL for size in sizes),
         "words": runs * sum(size // 4 for size in sizes if size % 4 == 0),
         "bytes": runs * sum(size for size in sizes if size % 4),
     }
+    at = 0
+    for size in sizes:
+        done = copied(runs, size, pitched(runs, sum(sizes), at), pitched(runs, size))
+        found |= {name: found.get(name, 0) + count for name, count in done.items()}
+        at += size
+    return found
 
 
 def _check_shapes(context: Context, shapes: Sequence[Shape], axis: int) -> None:

@@ -5,12 +5,14 @@ at run time, GATHER, GATHER_ND and EMBEDDING_LOOKUP: params of lt_lookup.h.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowtide.ir import DType, Tensor
 from lowtide.lower.common import Context, Lowering, whole
+from lowtide.lower.copies import copied
 from lowtide.lower.counts import Counted
 from lowtide.lower.elementwise import MOST_ROWS
 from lowtide.lower.move import MOVABLE, axis_of, copy_node, elements, port, row_dims
@@ -56,16 +58,19 @@ def _gather(context: Context) -> Lowered:
     )
     both = port(source, rows, range(rows)), port(out, rows, range(rows))
     many = lists.shape[1] * math.prod(shape[dims:axis])
-    work = copies(out, rows * many, run)
+    work = copies(out, rows * many, run, lists[0].tolist())
     return context.node("lt_gather_row", "lt_gather.h", params, both[:1], both[1:], rows, work=work)
 
 
-def copies(out: Tensor, runs: int, size: int) -> Counted:
-    """What is done to copy so many runs of `size` bytes."""
+def copies(out: Tensor, runs: int, size: int, index: Sequence[int]) -> Counted:
+    """What is done to copy so many runs of `size` bytes, those with such numbers side by side."""
     columns = out.shape[2] if len(out.shape) == 4 else 1
     aligned = size % 4 == 0  # so that words can be copied
     each = {"runs": 1, "words" if aligned else "bytes": size // 4 if aligned else size}
-    return Counted.of(columns, **{name: runs * count for name, count in each.items()})
+    done = {name: float(runs * count) for name, count in each.items()}
+    source = size * np.array(index, np.int64)
+    done |= copied(runs, size, size * np.arange(len(source)), source)
+    return Counted.of(columns, **done)
 
 
 def _looked_up(context: Context, source: Tensor, index: Tensor, size: int) -> Lowered:

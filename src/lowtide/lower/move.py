@@ -10,11 +10,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from lowtide.ir import DType, Tensor
 from lowtide.ir.operands import axis_of
 from lowtide.ir.state import carrying
 from lowtide.lower.common import Context
+from lowtide.lower.copies import copied, pitched
+from lowtide.lower.counts import Counted
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Port
 
 __all__ = [
@@ -158,7 +163,20 @@ def _copies(
     """Copy, per step, `count` runs of `run` bytes that are `pitch` apart, the first at `start`."""
     fields = (("from", start), ("pitch", pitch), ("bytes", run), ("runs", count))
     params = Params("lt_copy", fields)
-    return _node(context, "lt_copy_row", "lt_move.h", params, (source,), (target,), steps)
+    node = _node(context, "lt_copy_row", "lt_move.h", params, (source,), (target,), steps)
+    made = context.op.outputs[0] if context.op.outputs else target.tensor
+    shape = context.graph.tensors[made].shape
+    some = range(min(steps, 4))
+    to = np.array([target.window(step).start * target.row_bytes for step in some])
+    read = np.array([source.window(step).start * source.row_bytes + start for step in some])
+    done = copied(
+        steps * count,
+        run,
+        np.add.outer(to, pitched(count, run)),
+        np.add.outer(read, pitched(count, pitch)),
+    )
+    work = Counted.of(shape[2] if len(shape) == 4 else 1, written=steps * count * run, **done)
+    return replace(node, work=work)
 
 
 def strided(

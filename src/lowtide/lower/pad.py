@@ -12,6 +12,7 @@ import numpy as np
 
 from lowtide.ir import DType
 from lowtide.lower.common import Context, Lowering
+from lowtide.lower.copies import copied, pitched
 from lowtide.lower.counts import Counted
 from lowtide.lower.move import MOVABLE, Shape, elements, port, row_dims
 from lowtide.lower.nodes import Array, Lowered, Params
@@ -49,12 +50,23 @@ def _pad(context: Context) -> Lowered:
     )
     steps = math.prod(out.shape[:dims])
     rows = math.prod(source.shape[:dims])
-    source_port = port(source, rows, _picks(source.shape[:dims], out.shape[:dims], before[:dims]))
+    picks = _picks(source.shape[:dims], out.shape[:dims], before[:dims])
+    source_port = port(source, rows, picks)
     target = port(out, steps, range(steps))
     read, empty = source_port.touched(steps)
     between = gaps[0] + (runs - 1) * gaps[1] + gaps[2]
+    inside = [(row, step) for step, row in enumerate(picks) if row >= 0][:4]
+    to = np.array([step * target.row_bytes + gaps[0] for _, step in inside])
+    rows_read = np.array([row * source_port.row_bytes for row, _ in inside])
+    done = copied(
+        read * runs,
+        run,
+        np.add.outer(to, pitched(runs, run + gaps[1])),
+        np.add.outer(rows_read, pitched(runs, run)),
+    )
     work = Counted.of(
         out.shape[2] if len(out.shape) == 4 else 1,
+        **done,
         runs=read * runs,
         copied=read * runs * run,
         words=read * runs * (run // 4),

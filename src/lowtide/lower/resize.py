@@ -55,7 +55,7 @@ def _nearest(context: Context) -> Lowered:
     )
     return _resized(
         *(context, "lt_gather_row", "lt_gather.h", params, port(source, batch * in_h, rows)),
-        work=copies(out, len(rows) * out_w, channels * size),
+        work=copies(out, len(rows) * out_w, channels * size, columns),
     )
 
 

@@ -85,7 +85,11 @@ def _transpose_conv(context: Context) -> Lowered:
     reads = images.windows_from(source, first, window)
     met = sum(_met(taps.rows, y, source.shape[1]) for y in range(out.shape[1])) * source.shape[0]
     seen = [_met(taps.columns, x, source.shape[2]) for x in range(out.shape[2])]
-    over = _Over(steps, met, tuple(seen), in_c, out_c, stride_w, (low, high) != (-32768, 32767))
+    over = _Over(
+        *(steps, met, tuple(seen), in_c, out_c, stride_w),
+        clamps=(low, high) != (-32768, 32767),
+        portable=context.target.is_portable,
+    )
     return context.node(
         kernel=f"{family}_row",
         header=f"{family if is_wide and quick is None else family.rpartition('_')[0]}.h",
@@ -116,6 +120,13 @@ class _Over:
     out_c: int
     stride: int
     clamps: bool
+    portable: bool
+
+    @property
+    def few(self) -> str:
+        """How what is done for all products is named if a single channel, or two, are not made more
+        than once (lt_conv_2x2)."""
+        return {1: "_of_one", 2: "_of_two"}.get(self.out_c, "") if self.portable else ""
 
     def work(self, dtype: str, most: int, *, short: bool) -> Counted:
         """What is done by the kernel for the type, and for sums of 32 bits or not."""
@@ -127,14 +138,17 @@ class _Over:
         """What lt_transpose_conv_s16 does: four channels of one pixel after the other."""
         many, fours = len(self.columns), -(-self.out_c // 4)
         taps = self.rows * sum(self.columns) * fours
+        each = {
+            f"single_fours{self.few}": taps * (self.in_c // 4),
+            f"single_rests{self.few}": taps * (self.in_c % 4 > 0),
+        }
         return Counted.of(
             many,
+            **each,
             pixels=self.steps * many,
             singles=self.steps * many * fours,
             single_rows=self.rows * many * fours,
             single_taps=taps,
-            single_fours=taps * (self.in_c // 4),
-            single_rests=taps * (self.in_c % 4 > 0),
             elements=self.steps * many * self.out_c,
         )
 
@@ -167,18 +181,23 @@ class _Over:
                     alone, alone_taps, at = alone + 1, alone_taps + mine[at], at + 1
         twos = -(-self.out_c // 2)
         fours = -(-self.out_c // 4)
+        met = self.rows * alone_taps * fours
+        lone = self.few if self.out_c == 1 else ""
+        each = {
+            f"pair_fours{lone}": self.rows * pair_taps * twos * -(-self.in_c // 4),
+            f"single_fours{self.few}": met * (self.in_c // 4),
+            f"single_rests{self.few}": met * (self.in_c % 4 > 0),
+        }
         return Counted.of(
             len(self.columns),
+            **each,
             pixels=self.steps * len(self.columns),
             pairs=self.steps * pairs * twos,
             pair_rows=self.rows * pairs * twos,
             pair_taps=self.rows * pair_taps * twos,
-            pair_fours=self.rows * pair_taps * twos * -(-self.in_c // 4),
             singles=self.steps * alone * fours,
             single_rows=self.rows * alone * fours,
-            single_taps=self.rows * alone_taps * fours,
-            single_fours=self.rows * alone_taps * fours * (self.in_c // 4),
-            single_rests=self.rows * alone_taps * fours * (self.in_c % 4 > 0),
+            single_taps=met,
             clamped=self.steps * len(self.columns) * self.out_c * self.clamps,
         )
 

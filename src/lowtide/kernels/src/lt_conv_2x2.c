@@ -277,6 +277,17 @@ LT_SHARED void lt_2x2_pair(int32_t *sums, const int8_t *w, int32_t channel, cons
                             int32_t pixel, int32_t fours)
 {
     int32_t a = sums[0], b = sums[1], c = sums[2], d = sums[3];
+    if (channel == 0) { /* the same one twice */
+        int32_t one = 0, other = 0;
+        for (; fours > 0; fours--, w += 4, x += 4) {
+            one = add_four(one, w, x);
+            other = add_four(other, w, x + pixel);
+        }
+        a = lt_add(a, one);
+        b = lt_add(b, one);
+        c = lt_add(c, other);
+        d = lt_add(d, other);
+    }
     for (; fours > 0; fours--, w += 4, x += 4) {
         a = add_four(a, w, x);
         b = add_four(b, w + channel, x);
@@ -294,6 +305,21 @@ LT_SHARED void lt_2x2_single(int32_t *sums, const int8_t *w, int32_t channel, co
 {
     int32_t a = sums[0], b = sums[1], c = sums[2], d = sums[3];
     const int8_t *v = w + other;
+    if (other == 0) { /* the same one four times, or the same two twice */
+        int32_t one = 0, two = 0;
+        for (; (channel != 0) && (fours > 0); fours--, w += 4, x += 4) {
+            one = add_four(one, w, x);
+            two = add_four(two, w + channel, x);
+        }
+        for (; fours > 0; fours--, w += 4, x += 4) {
+            one = add_four(one, w, x);
+            two = one;
+        }
+        a = lt_add(a, one);
+        b = lt_add(b, two);
+        c = lt_add(c, one);
+        d = lt_add(d, two);
+    }
     for (; fours > 0; fours--, w += 4, v += 4, x += 4) {
         a = add_four(a, w, x);
         b = add_four(b, w + channel, x);

@@ -24,6 +24,7 @@ LT_SHARED void lt_conv_s16_row(const void *params, const lt_step *step)
     int32_t taps = p->kernel_h * p->kernel_w;
     int32_t depth = p->in_c / p->groups; /* channels that one filter reads */
     int32_t filters = p->out_c / p->groups;
+    int32_t runs = (p->groups == 1) ? 1 : taps, run = (p->groups == 1) ? (taps * depth) : depth; /* side by side */
     for (int32_t x = 0; x < p->out_w; x++) {
         const int16_t *window = patch;
         LT_MACS(taps * depth * p->out_c);
@@ -35,8 +36,8 @@ LT_SHARED void lt_conv_s16_row(const void *params, const lt_step *step)
         for (int32_t c = 0; c < p->out_c; c++) {
             const int8_t *weights = p->weights + (c * taps * depth);
             int64_t sum = 0;
-            for (int32_t tap = 0; tap < taps; tap++, weights += depth) {
-                sum += lt_dot_s16(window + (tap * p->in_c) + (c / filters * depth), weights, depth);
+            for (int32_t tap = 0; tap < runs; tap++, weights += run) {
+                sum += lt_dot_s16(window + (tap * p->in_c) + (c / filters * depth), weights, run);
             }
             int32_t y = lt_add(scaled(p, c, sum), p->output_zero);
             *out++ = (int16_t)lt_clamp(y, p->low, p->high);

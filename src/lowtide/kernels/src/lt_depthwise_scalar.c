@@ -17,32 +17,40 @@ typedef struct {
     int8_t padding[4];
 } window;
 
-/* Four channels of a pixel at x with four weights. */
+/* Four channels of a pixel at x with four weights; of a `few`, so many `lanes`. */
 #define TAP(x, w)                                        \
     do {                                                 \
         s0 += (uint32_t)((x)[0] * (w)[0]);               \
         LT_NOW(s0);                                      \
-        s1 += (uint32_t)((x)[1] * (w)[1]);               \
-        LT_NOW(s1);                                      \
-        s2 += (uint32_t)((x)[2] * (w)[2]);               \
-        LT_NOW(s2);                                      \
-        s3 += (uint32_t)((x)[3] * (w)[3]);               \
-        LT_NOW(s3);                                      \
-        LT_THEN(s0, s1, s2, s3);                         \
+        if ((few == 0) || (lanes > 1)) {                 \
+            s1 += (uint32_t)((x)[1] * (w)[1]);           \
+            LT_NOW(s1);                                  \
+            if ((few == 0) || (lanes > 2)) {             \
+                s2 += (uint32_t)((x)[2] * (w)[2]);       \
+                LT_NOW(s2);                              \
+            }                                            \
+        }                                                \
+        if (few == 0) {                                  \
+            s3 += (uint32_t)((x)[3] * (w)[3]);           \
+            LT_NOW(s3);                                  \
+            LT_THEN(s0, s1, s2, s3);                     \
+        }                                                \
     } while (0)
 
-/* The channels of a pixel, four by four. If `three`, known when this is compiled, the window is three
- * columns, and none of them padding. */
-LT_INLINE void fours(const window *of, int three)
+/* The channels of a pixel, four by four; or the `few` beyond the last four. If `three`, the window is three
+ * columns, and none of them padding. Which of it, is known when this is compiled. */
+LT_INLINE void make(const window *of, int three, int few)
 {
     const lt_depthwise_scalar_s8 *p = of->p;
-    const int8_t *weights = p->weights, *padding = of->padding;
-    const int32_t *scales = p->scales;
+    const int8_t *padding = of->padding;
     const void *const *end = of->rows + p->kernel_h;
-    int32_t next = p->dilation_w * p->channels, odd = p->centre, offset = of->offset;
+    int32_t whole = p->channels & ~3, lanes = p->channels & 3, first = few ? whole : 0;
+    int32_t next = p->dilation_w * p->channels, odd = p->centre, offset = of->offset + first;
     int32_t width = three ? 3 : p->kernel_w, kx0 = three ? 0 : of->kx0, kx1 = three ? 3 : of->kx1;
-    int8_t *out = of->out;
-    for (const int8_t *last = out + (p->channels & ~3); out != last; out += 4, offset += 4, scales += 12) {
+    const int8_t *weights = p->weights + (few ? (first * p->kernel_h * width) : 0);
+    const int32_t *scales = p->scales + (3 * first);
+    int8_t *out = of->out + first;
+    for (const int8_t *last = of->out + whole; few || (out != last); out += 4, offset += 4, scales += 12) {
         LT_START(scales, s0, s1, s2, s3);
         if (!three) {
             for (int32_t kx = (kx0 == 0) ? kx1 : 0; kx < width; kx = ((kx + 1) == kx0) ? kx1 : (kx + 1)) {
@@ -76,51 +84,32 @@ LT_INLINE void fours(const window *of, int three)
         }
         weights -= 4 * kx0;
         out[0] = lt_scalar_scaled(s0, scales, odd);
-        out[1] = lt_scalar_scaled(s1, scales + 3, odd);
-        out[2] = lt_scalar_scaled(s2, scales + 6, odd);
+        if ((few == 0) || (lanes > 1)) {
+            out[1] = lt_scalar_scaled(s1, scales + 3, odd);
+        }
+        if ((few == 0) || (lanes > 2)) {
+            out[2] = lt_scalar_scaled(s2, scales + 6, odd);
+        }
+        if (few != 0) {
+            break;
+        }
         out[3] = lt_scalar_scaled(s3, scales + 9, odd);
     }
 }
 
 LT_APART static void whole_of_three(const window *of)
 {
-    fours(of, 1);
+    make(of, 1, 0);
 }
 
 LT_APART static void any(const window *of)
 {
-    fours(of, 0);
+    make(of, 0, 0);
 }
 
-/* sum + n products; values are `pitch` bytes apart, weights four. */
-static inline uint32_t add(uint32_t sum, const int8_t *x, int32_t pitch, const int8_t *w, int32_t n)
-{
-    for (; n > 0; n--, x += pitch, w += 4) {
-        sum += (uint32_t)(*x * *w);
-        LT_NOW(sum);
-    }
-    return sum;
-}
-
-/* The channels beyond the last four. */
 LT_APART static void rest(const window *of)
 {
-    const lt_depthwise_scalar_s8 *p = of->p;
-    int32_t width = p->kernel_w, first = p->channels & ~3, pitch = p->dilation_w * p->channels;
-    const int32_t *scale = p->scales + (3 * first);
-    const int8_t *weights = p->weights + (first * p->kernel_h * width);
-    for (int32_t c = first; c < p->channels; c++, scale += 3, weights++) {
-        const int8_t *w = weights;
-        uint32_t sum = (uint32_t)scale[0];
-        for (int32_t ky = 0; ky < p->kernel_h; ky++, w += 4 * width) {
-            const int8_t *x = of->rows[ky];
-            int32_t kx0 = (x == NULL) ? width : of->kx0, kx1 = (x == NULL) ? width : of->kx1;
-            sum = add(sum, of->padding, 0, w, kx0);
-            sum = add(sum, (x == NULL) ? of->padding : (x + of->offset + c), pitch, w + (4 * kx0), kx1 - kx0);
-            sum = add(sum, of->padding, 0, w + (4 * kx1), width - kx1);
-        }
-        of->out[c] = lt_scalar_scaled(sum, scale, p->centre);
-    }
+    make(of, 0, 1);
 }
 
 LT_SHARED void lt_depthwise_scalar_s8_row(const void *params, const lt_step *step)

@@ -2,7 +2,7 @@
 /* lt_gather.c: see lt_gather.h. */
 #include "lt_gather.h"
 
-#include <string.h>
+#include "lt_copy.h"
 
 LT_SHARED void lt_gather_row(const void *params, const lt_step *step)
 {
@@ -12,7 +12,7 @@ LT_SHARED void lt_gather_row(const void *params, const lt_step *step)
     uint8_t *out = step->out[0];
     for (int32_t i = 0; i < p->runs; i++) {
         for (int32_t k = 0; k < p->count; k++) {
-            (void)memcpy(out, in + (i * p->pitch) + (index[k] * p->bytes), (size_t)p->bytes);
+            lt_copy_run(out, in + (i * p->pitch) + (index[k] * p->bytes), p->bytes);
             out += p->bytes;
         }
     }

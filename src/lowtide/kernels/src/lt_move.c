@@ -5,13 +5,23 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "lt_copy.h"
 #include "lt_fixed.h"
 
+#ifdef LT_DSP
 enum { FEW = 8 };
+#elif !defined(LT_COPIES_WORDS)
+enum { FEW = 7 };
+#else
+/* all runs are copied alike */
+#endif
 
 /* Copy n bytes; runs of a few bytes are common (planes of an image) and not worth a call. */
 static void copy(uint8_t *to, const uint8_t *from, int32_t n)
 {
+#ifdef LT_COPIES_WORDS
+    lt_copy_run(to, from, n);
+#else
     if (n > FEW) {
         (void)memcpy(to, from, (size_t)n);
         return;
@@ -28,6 +38,7 @@ static void copy(uint8_t *to, const uint8_t *from, int32_t n)
             (void)memcpy(to, from, 2);
         }
     }
+#endif
 }
 
 LT_SHARED void lt_copy_row(const void *params, const lt_step *step)
@@ -92,7 +103,7 @@ LT_SHARED void lt_pad_row(const void *params, const lt_step *step)
         if (in == NULL) {
             out = fill(p, out, p->bytes);
         } else {
-            (void)memcpy(out, in + (i * p->bytes), (size_t)p->bytes);
+            lt_copy_run(out, in + (i * p->bytes), p->bytes);
             out += p->bytes;
         }
         out = fill(p, out, ((i + 1) < p->runs) ? p->between : p->after);

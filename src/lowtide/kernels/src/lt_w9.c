@@ -41,9 +41,10 @@ static inline int32_t dot(const int8_t *x, const int16_t *w, int32_t n, int32_t 
         w += 4;
     }
 #else
+    const int32_t mask = -flip; /* 0, or what also makes a sign of the flipped bit */
     for (int32_t left = n; left >= 4; left -= 4, x += 4, w += 4) {
-        sum = lt_add(sum, ((int8_t)(x[0] ^ flip) * w[0]) + ((int8_t)(x[2] ^ flip) * w[1]));
-        sum = lt_add(sum, ((int8_t)(x[1] ^ flip) * w[2]) + ((int8_t)(x[3] ^ flip) * w[3]));
+        sum = lt_add(sum, ((x[0] ^ mask) * w[0]) + ((x[2] ^ mask) * w[1]));
+        sum = lt_add(sum, ((x[1] ^ mask) * w[2]) + ((x[3] ^ mask) * w[3]));
     }
 #endif
     for (n &= 3; n > 0; n--) {

@@ -14,6 +14,10 @@ def _fits(layer: Layer) -> bool:
     return not layer.is_depthwise
 
 
+_SCALED = {1: 1, 2: 3, 3: 3}
+"""Of so many filters, the sums of a four that are scaled (lt_four.h); of more, all."""
+
+
 @dataclass(frozen=True, slots=True)
 class Conv(Windowed):
     """What lt_conv does: one pixel after the other, its window copied first unless that has one tap.
@@ -34,6 +38,7 @@ class Conv(Windowed):
         found: dict[str, float] = {
             "pixels": pixels,
             "results": pixels * of.out_c,
+            "scaled": fours * _SCALED.get(filters, 4),
             "fours": fours,
             "calls": calls,
             "products": calls * (products // 4),

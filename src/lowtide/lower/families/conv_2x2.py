@@ -20,18 +20,27 @@ _NEAR = 64
 """NEAR of lt_conv_2x2.c."""
 
 
+_FEWEST = 4
+"""Channels from which on columns that are apart are read where they are: fewer are no four of
+products, and where four take long they are gathered first."""
+
+
 def _fits(layer: Layer) -> bool:
-    return not layer.filters and layer.groups == 1
+    over = layer.over
+    apart = over.dilation_w > 1 and over.kernel_w > 1 and over.in_c < _FEWEST
+    return not (layer.filters or (apart and layer.target.is_portable)) and layer.groups == 1
 
 
 @dataclass(frozen=True, slots=True)
 class Conv2x2(Windowed):
     """What lt_conv_2x2 does: two channels of two pixels where sums are `short` and no column of either
     window is padding; else four channels of one pixel. Sums that are short have 32 bits and are scaled
-    in one step. Few values of a dilated window may be put side by side first (`gathers`)."""
+    in one step. Few values of a dilated window may be put side by side first (`gathers`). If `portable`,
+    a single channel, or two, are not made more than once."""
 
     short: bool = True
     gathers: bool = False
+    portable: bool = False
     is_linear = False
 
     def features(self, columns: int, padded: int) -> Features:
@@ -53,17 +62,18 @@ class Conv2x2(Windowed):
         if self._is_near:
             return self._gathered(columns, kind, fours)
         rows = of.rows * fours
+        few = {1: "_of_one", 2: "_of_two"}.get(of.out_c, "") if self.portable else ""
         return {
             "column": of.steps * columns,
             "pairs": of.steps * pairs * twos,
             "pair_rows": of.rows * pairs * twos,
-            "pair_fours": of.rows * pairs * twos * -(-run // 4),
+            f"pair_fours{few if of.out_c == 1 else ''}": of.rows * pairs * twos * -(-run // 4),
             "pair_rests": of.rows * twos if beyond else 0,
             f"{kind}s": of.steps * len(alone) * fours,
             f"{kind}_rows": rows * len(alone),
             f"{kind}_runs": rows * sum(map(len, alone)),
-            f"{kind}_fours": rows * in_fours,
-            f"{kind}_parts": rows * sum(parts for _, parts, _ in each),
+            f"fours{few}" if few else f"{kind}_fours": rows * in_fours,
+            f"parts{few}" if few else f"{kind}_parts": rows * sum(parts for _, parts, _ in each),
             f"{kind}_calls": rows * sum(parts + (whole > 0) for whole, parts, _ in each),
             "clamped": columns * self.clamped,
         }
@@ -129,7 +139,9 @@ def _node(layer: Layer) -> Node:
         ("left", left),
         *layer.over.fields,
     )
-    return layer.node("lt_conv_2x2", fields, Conv2x2(layer.windows, short, layer.target.has_dsp))
+    target = layer.target
+    work = Conv2x2(layer.windows, short, target.has_dsp, target.is_portable)
+    return layer.node("lt_conv_2x2", fields, work)
 
 
 def ordered(weights: NDArray[np.int8], kernel_h: int) -> Array:

@@ -23,8 +23,10 @@ class ConvS16(Windowed):
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
         of, depth = self.of, self.of.in_c // self.of.groups
-        pixels = of.steps * columns
-        taps = pixels * of.out_c * of.taps
+        pixels, taps = of.steps * columns, of.taps
+        if of.groups == 1:  # its pixels are side by side
+            taps, depth = 1, taps * depth
+        taps *= pixels * of.out_c
         found: dict[str, float] = {
             "column": pixels,
             "results": pixels * of.out_c,

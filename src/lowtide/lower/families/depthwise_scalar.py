@@ -17,7 +17,7 @@ def _fits(layer: Layer) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DepthwiseScalar(Windowed):
-    """What lt_depthwise_scalar does: four channels of a pixel at once."""
+    """What lt_depthwise_scalar does: four channels of a pixel at once, and those that are left."""
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""
@@ -31,11 +31,22 @@ class DepthwiseScalar(Windowed):
             f"{kind}_rows": pixels * of.kernel_h * fours,
             f"{kind}_taps": taps * fours,
             f"{kind}_edges": of.steps * of.kernel_h * padded * fours,
-            "rest": pixels * rest,
-            "rest_rows": pixels * of.kernel_h * rest,
-            "rest_taps": taps * rest,
+            **self._rest(columns, padded, rest),
             "elements": pixels * of.in_c,
             "clamped": columns * self.clamped,
+        }
+
+    def _rest(self, columns: int, padded: int, channels: int) -> Features:
+        """What the channels beyond the last four add."""
+        if channels == 0:
+            return {}
+        of = self.of
+        pixels = of.steps * columns
+        return {
+            "rest": pixels,
+            "rest_rows": pixels * of.kernel_h,
+            f"rest_taps_{channels}": pixels * of.taps,
+            "rest_edges": of.steps * of.kernel_h * padded,
         }
 
 

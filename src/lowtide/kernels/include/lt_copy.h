@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lt_copy.h: runs of bytes that begin anywhere, copied for cores that load and store words, and halves of
+ * them, from no other addresses than their multiples.
+ *
+ * Why not memcpy: C libraries for such cores copy byte by byte where either end is no multiple of four, at
+ * five to seven instructions a byte, and runs of channels begin everywhere.
+ */
+#ifndef LT_COPY_H
+#define LT_COPY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "lt_fixed.h"
+
+#if defined(__GNUC__) && !defined(__ARM_FEATURE_UNALIGNED)
+#define LT_COPIES_WORDS
+
+/* Copy a word, or half of one, or a byte: `size` bytes, of which either end is a multiple, `at` bytes on. */
+#define LT_COPY_ONE(to, from, at, size)                                          \
+    (void)__builtin_memcpy(__builtin_assume_aligned((to) + (at), size),          \
+                           __builtin_assume_aligned((from) + (at), size), size)
+
+/* Copy four of them. */
+#define LT_COPY_FOUR(to, from, at, size)                  \
+    do {                                                  \
+        LT_COPY_ONE(to, from, at, size);                  \
+        LT_COPY_ONE(to, from, (at) + (size), size);       \
+        LT_COPY_ONE(to, from, (at) + (2 * (size)), size); \
+        LT_COPY_ONE(to, from, (at) + (3 * (size)), size); \
+    } while (0)
+
+/* Copy n bytes, 0 or more; the runs do not overlap. */
+static inline void lt_copy_run(uint8_t *to, const uint8_t *from, int32_t n)
+{
+    const uint8_t *const end = from + n;
+    const uint32_t apart = (uint32_t)((uintptr_t)to ^ (uintptr_t)from) & 3U;
+    if ((n >= 8) && ((apart & 1U) == 0U)) {
+        for (; ((uintptr_t)from & (3U - apart)) != 0U; from++, to++) {
+            *to = *from;
+        }
+        if (apart == 0U) {
+            for (; (end - from) >= 16; from += 16, to += 16) {
+                LT_COPY_FOUR(to, from, 0, 4);
+            }
+            if ((end - from) >= 8) {
+                LT_COPY_ONE(to, from, 0, 4);
+                LT_COPY_ONE(to, from, 4, 4);
+                from += 8;
+                to += 8;
+            }
+            if ((end - from) >= 4) {
+                LT_COPY_ONE(to, from, 0, 4);
+                from += 4;
+                to += 4;
+            }
+        } else {
+            for (; (end - from) >= 8; from += 8, to += 8) {
+                LT_COPY_FOUR(to, from, 0, 2);
+            }
+        }
+    }
+    for (; (end - from) >= 8; from += 8, to += 8) {
+        LT_COPY_FOUR(to, from, 0, 1);
+        LT_COPY_FOUR(to, from, 4, 1);
+    }
+    const uint32_t left = (uint32_t)(end - from);
+    if ((left & 4U) != 0U) {
+        LT_COPY_FOUR(to, from, 0, 1);
+        from += 4;
+        to += 4;
+    }
+    if ((left & 2U) != 0U) {
+        LT_COPY_ONE(to, from, 0, 1);
+        LT_COPY_ONE(to, from, 1, 1);
+        from += 2;
+        to += 2;
+    }
+    if ((left & 1U) != 0U) {
+        *to = *from;
+    }
+}
+
+#else
+
+static inline void lt_copy_run(uint8_t *to, const uint8_t *from, int32_t n)
+{
+    (void)memcpy(to, from, (size_t)n);
+}
+
+#endif
+
+#endif
