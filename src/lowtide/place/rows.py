@@ -86,9 +86,13 @@ class Placing:
         offsets = self._searches[0].until(effort)
         for search in self._searches[1:]:
             if height(self._boxes, offsets) > self._least:
-                back = _upside_down(self._turned, dict(enumerate(search.until(effort))))
+                back = _upside_down(self._turned, dict(enumerate(search.until(effort // _LESS))))
                 offsets = min(offsets, [*back.values()], key=partial(height, self._boxes))
         return placement_of("rows", self._problem, self._boxes, offsets)
+
+
+_LESS = 4
+"""The search upside down has the effort of the other one over this: it mostly ends sooner, or not at all."""
 
 
 def _upside_down(boxes: Boxes, offsets: Mapping[int, int]) -> dict[int, int]:
