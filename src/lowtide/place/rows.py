@@ -92,7 +92,7 @@ class Placing:
 
 
 _LESS = 4
-"""The search upside down has the effort of the other one over this: it mostly ends sooner, or not at all."""
+"""The search upside down has the effort of the other one over this: it mostly ends soon, or never."""
 
 
 def _upside_down(boxes: Boxes, offsets: Mapping[int, int]) -> dict[int, int]:

@@ -1,14 +1,14 @@
 """Weights that a plan stores in more than one layout.
 
-Why: where a window slides, an operator is several, one for each run of rows that it makes. Kernels of
-different families lay the same weights out in different ways, so that pieces of one operator that run in
-different forms take flash for each of these.
+Why: kernels of different families lay the same weights out in different ways, so that an operator of
+which some steps run in one and others in another takes flash for both. Where a window slides, an operator
+is several, one for each run of rows that it makes: what counts are the layouts of all of them.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from lowtide.lower.nodes import NORMAL, Node
 from lowtide.rows.prepare import Prepared
@@ -17,23 +17,26 @@ from lowtide.rows.stages import Choice
 
 def copied_bytes(ready: Prepared, choices: Sequence[Choice]) -> int:
     """Bytes of flash that a plan takes for the weights of all operators that run in several kernel
-    families, beyond those of the largest layout of each; 0 where no window slides. (Blocks have a layout
-    of their own in any case.)"""
+    families, beyond those of the largest layout of each."""
     hop = ready.graph.hop
-    if hop is None:
-        return 0
-    limits: dict[int, list[int]] = defaultdict(list)
-    for limit in (limit for choice in choices for limit in choice.limits):
-        limits[limit.operator].append(limit.bytes)
     fused = {op for choice in choices for block in choice.blocks for op in block.operators}
-    layouts: dict[int, dict[str, int]] = defaultdict(dict)
-    for op in ready.graph.ops:
-        piece = hop.pieces.get(op.outputs[0]) if op.outputs else None
-        if piece is None or op.id in fused:
-            continue
-        for node in ready.lowered[op.id].nodes:
-            if isinstance(node, Node):
-                for most in limits.get(op.id, [NORMAL]):
-                    form = node.within(most)
-                    layouts[piece.tensor][form.header] = sum(a.bytes for a in form.params.arrays())
-    return sum(sum(of.values()) - max(of.values()) for of in layouts.values())
+    pieces: dict[int, dict[str, int]] = defaultdict(dict)
+    found = 0
+    for choice in choices:
+        for operator in ready.chosen(choice):
+            nodes = ready.lowered[operator].nodes
+            limits = [limit.bytes for limit in choice.limits_of(ready.members(operator))]
+            forms = [node.within(most) for node in nodes for most in limits or [NORMAL]]
+            op = ready.wide.ops[operator]
+            piece = None if hop is None or not op.outputs else hop.pieces.get(op.outputs[0])
+            if piece is not None and operator not in fused and operator < len(ready.graph.ops):
+                for form in forms:
+                    pieces[piece.tensor][form.header] = _weights([form])
+            elif len(limits) > 1:
+                found += _weights(forms) - max(_weights([form]) for form in forms)
+    return found + sum(sum(of.values()) - max(of.values()) for of in pieces.values())
+
+
+def _weights(forms: Iterable[Node]) -> int:
+    """Bytes of all arrays that they have."""
+    return sum({id(array): array.bytes for of in forms for array in of.params.arrays()}.values())

@@ -30,6 +30,7 @@ from lowtide.plans.search import choices_of, ladder
 from lowtide.plans.space import Space, space_of, without_blocks, without_overlap, without_strips
 from lowtide.plans.worth import Costs, is_worth
 from lowtide.rows.prepare import Prepared
+from lowtide.rows.stages import Choice
 
 Unit = Literal["macs", "instructions"]
 """What an overhead is counted in."""
@@ -200,14 +201,15 @@ def default(plans: Plans) -> Point:
     """
     known = plans.plain_candidates
     refused: set[tuple[Candidate, Point | None]] = set()
+    copied: dict[tuple[Choice, ...], int] = {}
 
     def beside(of: Candidate, point: Point | None) -> int:
         """What counts beside the arena."""
         found = plans.state + (WORTH_BLOCKS if of.path.blocks else 0)
-        if plans.ready.graph.hop is None:
-            return found
         choices = choices_of(of.path, plans.ready) if point is None else point.choices
-        return found + copied_bytes(plans.ready, choices) // FLASH_FOR_RAM
+        if choices not in copied:
+            copied[choices] = copied_bytes(plans.ready, choices)
+        return found + copied[choices] // FLASH_FOR_RAM
 
     def ways() -> Iterator[tuple[Costs, Candidate, Point | None]]:
         """All plans; of those that are not placed the best that they can be."""
