@@ -1,8 +1,8 @@
 """Weights that a plan stores in more than one layout.
 
 Why: kernels of different families lay the same weights out in different ways, so that an operator of
-which some steps run in one and others in another takes flash for both. Where a window slides, an operator
-is several, one for each run of rows that it makes: what counts are the layouts of all of them.
+which some steps run in one and others in another takes flash for both. Where a window slides, an
+operator is several, one for each run of rows that it makes: what counts are the layouts of all of them.
 """
 
 from __future__ import annotations
