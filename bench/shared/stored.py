@@ -108,11 +108,16 @@ def _path(bench: str) -> Path:
     return FIGURES / f"{bench}.json"
 
 
+_SOURCES = ("src", ":!src/lowtide/emit/stack.toml")
+"""What figures are of: the sources, without the stack of kernels, itself a figure."""
+
+
 def _commit() -> str:
-    """The commit that is checked out, with "+changes" if sources differ from it."""
+    """The last commit that changed the sources, with "+changes" if they differ from it: commits of tests,
+    documents and figures change nothing that is measured."""
     git = ("git", "-C", str(ROOT))
-    commit = _said(*git, "rev-parse", "--short=7", "HEAD")
-    changed = _said(*git, "status", "--porcelain", "--", "src")
+    commit = _said(*git, "log", "-1", "--abbrev=7", "--format=%h", "--", *_SOURCES)
+    changed = _said(*git, "status", "--porcelain", "--", *_SOURCES)
     return (commit or "an unknown commit") + ("+changes" if changed else "")
 
 
