@@ -113,8 +113,8 @@ _SOURCES = ("src", ":!src/lowtide/emit/stack.toml")
 
 
 def _commit() -> str:
-    """The last commit that changed the sources, with "+changes" if they differ from it: commits of tests,
-    documents and figures change nothing that is measured."""
+    """The last commit that changed the sources, with "+changes" if they differ from it: commits of
+    tests, documents and figures change nothing that is measured."""
     git = ("git", "-C", str(ROOT))
     commit = _said(*git, "log", "-1", "--abbrev=7", "--format=%h", "--", *_SOURCES)
     changed = _said(*git, "status", "--porcelain", "--", *_SOURCES)

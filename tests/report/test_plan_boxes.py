@@ -146,7 +146,7 @@ def test_a_stage_that_runs_again() -> None:
     assert plan is not None
     a, b = plan.stages[0], plan.stages[1]
     steps = ((a.first, 0), (b.first, 0), (b.first, 1), (a.first, 1))
-    schedule = ByRows(replace(plan, steps=steps), program.assembly.cuts)
+    schedule = ByRows(replace(plan, steps=steps), program.assembly.cuts, 0)
     again = replace(program.assembly, schedule=schedule)
     runs = plan_boxes(replace(program, assembly=again)).runs
     assert [(run.stage, run.start, run.end) for run in runs] == [(0, 1, 2), (1, 2, 4), (0, 4, 5)]

@@ -110,6 +110,6 @@ def test_thousands_of_rows_are_drawn_soon() -> None:
     assert plan is not None
     blocks = tuple(Rectangle(row, row % 50 * 8, 8, row // 2, row // 2 + 25) for row in range(6000))
     placement = replace(program.assembly.placement, rectangles=blocks, arena_bytes=400)
-    assembly = replace(program.assembly, placement=placement, schedule=ByRows(plan, (cut,)))
+    assembly = replace(program.assembly, placement=placement, schedule=ByRows(plan, (cut,), 0))
     drawn = replace(program, assembly=assembly)
     assert calls(lambda: png_bytes(plan_picture(drawn))) < 2_000_000

@@ -19,10 +19,13 @@ from lowtide.rows.stages import Choice, RowPlan
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacedPlan:
-    """Steps in their order, their rows and scratch memory at their offsets in the arena, in bytes."""
+    """Steps in their order, their rows and scratch memory at their offsets in the arena, in bytes. No
+    placement of the rows, beside the scratch memory that each step is to have, can be smaller than
+    `bound_bytes`; what steps take because it is free does not count."""
 
     rows: Scheduled
     layout: RowLayout = field(repr=False)
+    bound_bytes: int
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -51,7 +54,7 @@ def placed(rows: Scheduled, *, effort: int = FULL) -> PlacedPlan:
     layout = row_layout(
         rows.table, plan.steps, rows.lives, plan.segments, align=align, effort=effort
     )
-    return PlacedPlan(*refitted(rows, layout))
+    return PlacedPlan(*refitted(rows, layout), layout.placement.lower_bound_bytes)
 
 
 def stage_tops(of: PlacedPlan) -> list[int]:

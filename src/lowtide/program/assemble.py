@@ -22,7 +22,6 @@ from lowtide.program.turns import MAX_DEPTH, Loop, Turn, expand, turns_of
 from lowtide.rows.bases import FIRST_INPUT, RING_BASES
 from lowtide.rows.cropped import CroppedRun, StripTensor
 from lowtide.rows.prepare import Prepared
-from lowtide.rows.scheduled import Scheduled
 from lowtide.rows.stages import RowPlan
 from lowtide.rows.table import Cut
 from lowtide.target import Target
@@ -36,10 +35,11 @@ class ByOperators:
 @dataclass(frozen=True, slots=True, eq=False)
 class ByRows:
     """Rows are interleaved as `plan` says; `cuts` says which rows, items of the placement, each tensor
-    is."""
+    is. No placement of them can be smaller than `bound_bytes` (see `PlacedPlan`)."""
 
     plan: RowPlan
     cuts: tuple[Cut, ...]
+    bound_bytes: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,6 +122,13 @@ class Assembly:
         return self.placement.arena_bytes
 
     @property
+    def arena_bound_bytes(self) -> int:
+        """No placement of the same tensors, or rows, can be smaller."""
+        if isinstance(self.schedule, ByRows):
+            return self.schedule.bound_bytes
+        return self.placement.lower_bound_bytes
+
+    @property
     def state_bytes(self) -> int:
         """Bytes that it keeps from one run to the next, beside the arena."""
         return state_bytes(self.variables)
@@ -186,7 +193,7 @@ def assemble_placed(ready: Prepared, placed: PlacedPlan) -> Assembly:
     variables = variables_of(ready)
     tables = _tables(ready, rows.graph, placed.layout, variables, rows.crops)
     turns = _turns(tables, rows.nodes, rows.plan, rows.strips)
-    return _assembly(ready, rows.graph, tables, placed.layout, turns, variables, rows)
+    return _assembly(ready, rows.graph, tables, placed.layout, turns, variables, placed)
 
 
 def _skipped(ready: Prepared, plan: RowPlan | None) -> frozenset[int]:
@@ -260,8 +267,9 @@ def _assembly(
     layout: TensorLayout | RowLayout,
     turns: Sequence[Turn | Loop],
     variables: tuple[Variable, ...],
-    rows: Scheduled | None = None,
+    placed: PlacedPlan | None = None,
 ) -> Assembly:
+    rows = None if placed is None else placed.rows
     placement = layout.placement
     plan = None if rows is None else rows.plan
     origin = {} if rows is None else rows.origin
@@ -292,7 +300,9 @@ def _assembly(
             for t in graph.outputs
             if ready.output_mode != "streamed"
         },
-        schedule=ByOperators() if rows is None else ByRows(rows.plan, rows.table.cuts),
+        schedule=ByOperators()
+        if placed is None
+        else ByRows(placed.plan, placed.rows.table.cuts, placed.bound_bytes),
         untraced=_skipped(ready, plan),
         parts={} if rows is None else rows.parts,
         inner={} if rows is None else rows.inner,

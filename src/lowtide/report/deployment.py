@@ -46,8 +46,8 @@ def compiled_text(
     compiled: Compiled, output: str | None = None, removed: Sequence[str] = ()
 ) -> str:
     """The RAM the program needs, computed, and what was written to `output`, if it was, or removed."""
-    graph, placement = compiled.graph, compiled.assembly.placement
-    proof = "" if placement.proved_optimal else " (not proved optimal)"
+    graph, least = compiled.graph, compiled.assembly.arena_bound_bytes
+    proof = "" if compiled.arena_bytes == least else " (not proved optimal)"
     plan = compiled.assembly.plan
     how = (
         f"allocator {compiled.options.allocator}, order: {compiled.order}"
@@ -116,7 +116,7 @@ def compiled_document(
         **fields_of(compiled, "arena_bytes", "state_bytes", "ram_bytes"),
         "tflm_greedy_arena_bytes": compiled.tflm_bytes.arena,
         "tflm_variables_bytes": compiled.tflm_bytes.variables,
-        "arena_lower_bound_bytes": compiled.assembly.placement.lower_bound_bytes,
+        "arena_lower_bound_bytes": compiled.assembly.arena_bound_bytes,
         "moved_bytes": compiled.assembly.placement.moved_bytes,
         "order": list(compiled.order.order),
         "macs": graph_macs(compiled.graph),
