@@ -19,13 +19,12 @@ from lowtide.rows.stages import Choice, RowPlan
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlacedPlan:
-    """Steps in their order, their rows and scratch memory at their offsets in the arena, in bytes. No
-    placement of the rows, beside the scratch memory that each step is to have, can be smaller than
-    `bound_bytes`; what steps take because it is free does not count."""
+    """Steps in their order, their rows and scratch memory at their offsets in the arena, in bytes;
+    `before` is where these lay before steps took what is free."""
 
     rows: Scheduled
     layout: RowLayout = field(repr=False)
-    bound_bytes: int
+    before: Placement = field(repr=False)
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -43,6 +42,11 @@ class PlacedPlan:
         return self.layout.placement
 
     @property
+    def bound_bytes(self) -> int:
+        """No placement of the rows, and of the scratch memory that each step is to have, is smaller."""
+        return self.before.lower_bound_bytes
+
+    @property
     def arena_bytes(self) -> int:
         """Bytes of arena."""
         return self.placement.arena_bytes
@@ -54,11 +58,11 @@ def placed(rows: Scheduled, *, effort: int = FULL) -> PlacedPlan:
     layout = row_layout(
         rows.table, plan.steps, rows.lives, plan.segments, align=align, effort=effort
     )
-    return PlacedPlan(*refitted(rows, layout), layout.placement.lower_bound_bytes)
+    return PlacedPlan(*refitted(rows, layout), layout.placement)
 
 
 def stage_tops(of: PlacedPlan) -> list[int]:
-    """The highest end, in bytes, of what is live while each stage runs."""
+    """The highest end, in bytes, of what is live while each stage runs, before it takes what is free."""
     counts = Counter(node for node, _ in of.plan.steps)
     ends: list[int] = []
     at = 1
@@ -67,7 +71,7 @@ def stage_tops(of: PlacedPlan) -> list[int]:
         ends.append(at)
     tops = [0] * len(ends)
     starts = [1, *ends[:-1]]
-    for rectangle in of.placement.rectangles:
+    for rectangle in of.before.rectangles:
         if rectangle.start < rectangle.end and rectangle.size:
             first = bisect_right(ends, max(rectangle.start, 1))
             while first < len(ends) and starts[first] < rectangle.end:
