@@ -168,8 +168,10 @@ def _lean(made: Assembly) -> frozenset[int]:
     graph = made.program_graph
     found: set[int] = set()
     for number in {entry.node.op for entry in made.kernels}:
-        normal = lower_op(graph, graph.ops[number], target=made.target).nodes
         own = [entry.node for entry in made.kernels if entry.node.op == number]
+        normal = lower_op(graph, graph.ops[number], target=made.target).nodes
+        if any(node.of is not None for node in own):  # parts of one
+            normal = normal * len(own)
         found.update(
             id(node)
             for node, usual in zip(own, normal, strict=True)

@@ -205,7 +205,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "of several groups, which dense layers have not, or else another kernel comes first",
         "lower/families/conv_2x2.py",
-        "return not layer.filters and layer.groups == 1",
+        "return not (layer.filters or (apart and layer.target.is_portable)) and layer.groups == 1",
         _one_of(
             "family",
             "kernel",

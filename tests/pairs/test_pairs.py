@@ -139,9 +139,9 @@ def test_features_are_those_of_the_program() -> None:
     told = program(operators)
     assert (told["unit"], told["blocks"]) == ("operators", "no")
     assert (told["slices"], told["alignment"]) == ("yes", "64")
-    strips = {"input_mode": "const", "max_overhead": float("inf"), "target": "cortex-m0"}
+    strips = {"input_mode": "const", "max_overhead": float("inf"), "target": "cortex-m3"}
     told = program(replace(plain, options=strips))
-    assert (told["strips"], told["input"], told["core"]) == ("yes", "const", "cortex-m0")
+    assert (told["strips"], told["input"], told["core"]) == ("yes", "const", "cortex-m3")
     assert program(replace(plain, options={"smallest": True}))["blocks"] == "yes"
     told = program(replace(plain, options={"hop": 2}))
     assert (told["hop"], told["state"], told["input"]) == ("yes", "no", "streamed")
