@@ -246,7 +246,7 @@ class Peaks:
             + own[begin:end]
             - sums[firsts - self._begin, begin:end]
         )
-        return np.asarray(np.maximum.reduceat(live, starts - begin, axis=1))
+        return np.asarray(np.maximum.reduceat(live, (starts - begin).astype(np.intp), axis=1))
 
     def touches(self, first: int) -> int:
         """How many rows the steps of the stage of groups [first, last) touch, each step's counted."""
