@@ -65,44 +65,6 @@ class Work(Sized, Protocol):
         if these are all columns; else there are none."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartOf:
-    """`steps` of the `all_steps` of a node that does the work `of`."""
-
-    of: Work
-    steps: int
-    all_steps: int
-
-    @property
-    def axis(self) -> Axis:
-        """That of the whole."""
-        return self.of.axis
-
-    @property
-    def in_w(self) -> int:
-        """That of the whole."""
-        return self.of.in_w
-
-    @property
-    def columns(self) -> int:
-        """Those of the whole."""
-        return self.of.columns
-
-    @property
-    def is_linear(self) -> bool:
-        """As the whole is."""
-        return self.of.is_linear
-
-    def passes(self, *, is_short: bool) -> int:
-        """Those of the whole."""
-        return self.of.passes(is_short=is_short)
-
-    def features(self, columns: int, padded: int) -> Features:
-        """Its share, as if all steps did as much."""
-        share = self.steps / self.all_steps
-        return {name: share * many for name, many in self.of.features(columns, padded).items()}
-
-
 class _NoWindows:
     """Of what has none: columns of the input do not matter, and a step goes over its weights once."""
 
@@ -286,6 +248,25 @@ class Over:
     def passes(self, *, is_short: bool) -> int:
         """How often a step goes over its weights."""
         return self.of.passes(is_short=is_short)
+
+
+@dataclass(frozen=True, slots=True)
+class PartOf(Over):
+    """`steps` of the `all_steps` of a node that does the work `of`."""
+
+    of: Work
+    steps: int
+    all_steps: int
+
+    @property
+    def is_linear(self) -> bool:
+        """As the whole is."""
+        return self.of.is_linear
+
+    def features(self, columns: int, padded: int) -> Features:
+        """Its share, as if all steps did as much."""
+        share = self.steps / self.all_steps
+        return {name: share * many for name, many in self.of.features(columns, padded).items()}
 
 
 @dataclass(frozen=True, slots=True)
