@@ -75,7 +75,7 @@ def test_lowtides_own_harness(network: str | int, options: Options, tmp_path: Pa
     ("options", "file", "right", "wrong"),
     [
         (MODES["out"], "lt_stream.c", "stream->at.row, row)", "stream->at.row, (char *)row + 4)"),
-        (Options(), "figure1.c", "return m->bases[0] + ", "return m->bases[0] + 4 + "),
+        (Options(), "figure1.c", "return m->bases[0] + ", "return m->bases[0] + 0 * "),
     ],
     ids=["taken", "left"],
 )
