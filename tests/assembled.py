@@ -12,6 +12,7 @@ from lowtide.ir import Graph
 from lowtide.lower.nodes import Node
 from lowtide.modes import InputMode, OutputMode, Schedule
 from lowtide.place.rows import FULL
+from lowtide.plans.changes import Worth
 from lowtide.plans.cost import load_model
 from lowtide.plans.placed import placed
 from lowtide.plans.search import choices_of, ladder
@@ -80,14 +81,18 @@ def smallest_forms(operators: Sequence[int]) -> tuple[Limit, ...]:
     return tuple(Limit(operator, 0) for operator in sorted(operators))
 
 
+FREE = Worth(lambda _: 0, 0.0)
+"""Changes of form take no flash: each part of an operator runs in what there is room for."""
+
+
 def assemble_rows(ready: Prepared, choices: Sequence[Choice], *, effort: int = FULL) -> Assembly:
     """Rows interleaved in the stages `choices`, which cover the operators in their order.
 
-    `effort` goes into placing them: see `place.rows`.
+    `effort` goes into placing them: see `place.rows`. All changes of form are worth their flash.
 
     Raises UsageError for a stage that cannot run in strips of the width asked for.
     """
-    return assemble_placed(ready, placed(scheduled(ready, choices), effort=effort))
+    return assemble_placed(ready, placed(scheduled(ready, choices), FREE, effort=effort))
 
 
 def refusal(network: bytes | Graph) -> str:

@@ -6,11 +6,10 @@ Why made again: a program keeps its nodes and its plan, but not the table betwee
 from __future__ import annotations
 
 from lowtide.modes import InputMode
-from lowtide.place.rows import QUICK
-from lowtide.plans.placed import placed
+from lowtide.plans.cost import load_model
+from lowtide.plans.placer import Placer
 from lowtide.program.assemble import Assembly
 from lowtide.rows.prepare import prepare
-from lowtide.rows.scheduled import scheduled
 from lowtide.rows.table import RowTable
 
 MODES: tuple[tuple[InputMode, bool], ...] = (
@@ -33,6 +32,7 @@ def table_of(program: Assembly, preserve: bool) -> RowTable:
     if program.plan is None:
         return ready.table
     stages = [stage.choice for stage in program.plan.stages]
-    planned = placed(scheduled(ready, stages), effort=QUICK).rows
+    placer = Placer(ready, load_model(ready.target.priced_as), 1.0, lambda _: None)
+    planned = placer.place(tuple(stages), quick=True).placed.rows
     assert planned.plan.steps == program.plan.steps
     return planned.table

@@ -24,6 +24,7 @@ from strip_nets import (
     widths_of,
 )
 
+from assembled import FREE
 from lowtide.errors import UsageError
 from lowtide.ir.macs import op_macs
 from lowtide.lower.nodes import NORMAL, Node
@@ -181,7 +182,7 @@ def _in_all_forms(of: Prepared, model: CostModel, edge: Edge) -> Iterator[Staged
             edge.operators, edge.width, [Limit(*of) for of in limits if of[1] != NORMAL]
         )
         rows = _rows(of, choice, edge.first, edge.last)
-        program = assemble_placed(of, placed(rows, effort=0))
+        program = assemble_placed(of, placed(rows, FREE, effort=0))
         chosen = {each.operator: whole[each.operator].forms[at] for each, at in both}
         same = edge.width is None or (
             all_read(of, rows.choices, choice) and not scratch_changes(of, program, chosen)

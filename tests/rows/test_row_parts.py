@@ -7,9 +7,11 @@ from random import Random
 import pytest
 from strip_nets import hurry, random_plan, ready
 
+from assembled import FREE
 from lowtide.lower.nodes import Node, Port
 from lowtide.place.layout import RowLayout
 from lowtide.plans import placed as placing
+from lowtide.plans.changes import Worth
 from lowtide.plans.cost import load_model
 from lowtide.plans.placed import placed
 from lowtide.plans.planner import default, plans_of, smallest
@@ -51,13 +53,13 @@ def _before(rows: Scheduled) -> RowLayout:
     """Where the rows of a plan lie before forms take what is free."""
     found: list[RowLayout] = []
 
-    def keep(rows: Scheduled, layout: RowLayout) -> tuple[Scheduled, RowLayout]:
+    def keep(rows: Scheduled, layout: RowLayout, _: Worth) -> tuple[Scheduled, RowLayout]:
         found.append(layout)
         return rows, layout
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(placing, "refitted", keep)
-        _ = placed(rows, effort=0)
+        _ = placed(rows, FREE, effort=0)
     return found[0]
 
 
@@ -71,7 +73,7 @@ def test_forms_take_what_is_free_and_no_more(
     of = ready(seed, small=False, core=core)
     for number in range(4):
         rows = scheduled(of, random_plan(of, 10 * seed + number))
-        before, after = _before(rows), placed(rows, effort=0)
+        before, after = _before(rows), placed(rows, FREE, effort=0)
         assert after.placement.arena_bytes <= before.placement.arena_bytes
         count = len(rows.table.size)
         assert [r for r in after.placement.rectangles if r.item < count] == [

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from lowtide.place import Placement
 from lowtide.place.layout import RowLayout, row_layout
 from lowtide.place.rows import FULL
+from lowtide.plans.changes import Worth
 from lowtide.plans.refit import refitted
 from lowtide.rows.scheduled import Scheduled
 from lowtide.rows.stages import Choice, RowPlan
@@ -52,13 +53,14 @@ class PlacedPlan:
         return self.placement.arena_bytes
 
 
-def placed(rows: Scheduled, *, effort: int = FULL) -> PlacedPlan:
-    """A schedule with its rows placed; `effort` goes into placing them: see `place.rows`."""
+def placed(rows: Scheduled, worth: Worth, *, effort: int = FULL) -> PlacedPlan:
+    """A schedule with its rows placed; `effort` goes into placing them: see `place.rows`. Operators
+    change their form where that is `worth` it."""
     plan, align = rows.plan, rows.table.align
     layout = row_layout(
         rows.table, plan.steps, rows.lives, plan.segments, align=align, effort=effort
     )
-    return PlacedPlan(*refitted(rows, layout), layout.placement)
+    return PlacedPlan(*refitted(rows, layout, worth), layout.placement)
 
 
 def stage_tops(of: PlacedPlan) -> list[int]:

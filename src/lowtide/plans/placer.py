@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from lowtide.ir.macs import graph_macs
 from lowtide.place.rows import FULL, QUICK
 from lowtide.place.variables import state_bytes, variables_of
+from lowtide.plans.changes import Worth
 from lowtide.plans.cost import CostModel
 from lowtide.plans.placed import PlacedPlan, placed
 from lowtide.plans.refills import flash_model, refilled_by
@@ -112,7 +113,8 @@ class Placer:
         if (choices, effort) not in self._points:
             self._tell(f"placing plan {len(self._points) + 1}")
             draft = self.draft(choices)
-            plan = placed(draft.rows, effort=effort)
+            worth = Worth.of(self.model.node, draft.instructions)
+            plan = placed(draft.rows, worth, effort=effort)
             instructions, refilled, waits = self._costs(plan.rows)
             times = draft.macs / (graph_macs(self.ready.graph) or 1)
             of = (

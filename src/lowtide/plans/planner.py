@@ -201,6 +201,7 @@ def default(plans: Plans) -> Point:
     """
     known = plans.plain_candidates
     refused: set[tuple[Candidate, Point | None]] = set()
+    looked_at: dict[Candidate, int] = dict.fromkeys(known, 0)
     copied: dict[tuple[Choice, ...], int] = {}
 
     def beside(of: Candidate, point: Point | None) -> int:
@@ -212,10 +213,12 @@ def default(plans: Plans) -> Point:
         return found + copied[choices] // FLASH_FOR_RAM
 
     def ways() -> Iterator[tuple[Costs, Candidate, Point | None]]:
-        """All plans; of those that are not placed the best that they can be."""
+        """All plans; of those that are not placed the best that they can be, in all likelihood where one
+        has looked at them quickly."""
         for of in known:
-            if not of.is_placed:
-                yield Costs(of.peak + beside(of, None), of.cost - of.waits, of.waits), of, None
+            if looked_at[of] < _WELL:
+                cost, arena = of.likely if looked_at[of] else (of.cost, of.peak)
+                yield Costs(arena + beside(of, None), cost - of.waits, of.waits), of, None
                 continue
             for point in of.points:
                 ram, waits = point.arena_bytes + beside(of, point), point.cost - point.instructions
@@ -229,11 +232,15 @@ def default(plans: Plans) -> Point:
         if any(way[2] is not None or way[0] is mine for way in wrong):
             refused.add((of, point))
         elif point is None:
-            _ = of.points
+            looked_at[of] += 1
         elif wrong:
-            _ = min(wrong, key=lambda way: way[0].work)[1].points
+            looked_at[min(wrong, key=lambda way: way[0].work)[1]] += 1
         else:
             return _unbeaten(known, point)
+
+
+_WELL = 2
+"""How often one looks at a plan until it is placed well: the first time, it is placed quickly."""
 
 
 def fastest(plans: Plans) -> Point:
@@ -353,6 +360,12 @@ def _beats(point: Point, of: Candidate, nearly: float = 1.0) -> bool:
     )
 
 
+def _beats_likely(of: Candidate, point: Point) -> bool:
+    """Whether a plan of a candidate is, in all likelihood, no worse."""
+    cost, arena = of.likely
+    return cost <= point.cost and arena <= point.arena_bytes
+
+
 def _by_arena(candidates: Iterable[Candidate]) -> Iterator[Point]:
     """All plans, that of least arena first, and of these the cheapest."""
     heap: list[tuple[int, int, int, int, Point]] = []
@@ -368,10 +381,10 @@ def _by_arena(candidates: Iterable[Candidate]) -> Iterator[Point]:
 
 
 def _unbeaten(among: Iterable[Candidate], point: Point) -> Point:
-    """A plan that beats this one, or else it; `among` are exact."""
+    """A plan that beats this one, as far as it is likely, or else it; `among` are exact."""
     for of in among:
         better = of.cost <= point.cost and of.peak <= point.arena_bytes and of.macs <= point.macs
-        if better and not _beats(point, of):
+        if better and not _beats(point, of) and _beats_likely(of, point):
             for other in of.points:
                 if _is_no_worse(other, point):
                     point = other

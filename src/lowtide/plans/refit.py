@@ -15,13 +15,15 @@ from lowtide.lower.nodes import AnyNode, Node
 from lowtide.place import Placement
 from lowtide.place.layout import RowLayout
 from lowtide.place.rows import WORD
+from lowtide.plans.changes import Run, Worth, parts_of, worthwhile
 from lowtide.rows.scheduled import Scheduled
 from lowtide.rows.table import Ints
 
 
-def refitted(rows: Scheduled, layout: RowLayout) -> tuple[Scheduled, RowLayout]:
+def refitted(rows: Scheduled, layout: RowLayout, worth: Worth) -> tuple[Scheduled, RowLayout]:
     """The plan with each part of an operator in the form that is wanted of it, or in that of the most
-    scratch memory for which there is room in all steps of the part."""
+    scratch memory for which there is room in all steps of the part; but for changes of form that are not
+    worth their flash."""
     if not rows.in_parts:
         return rows, layout
     slots: list[list[int]] = [[] for _ in rows.nodes]
@@ -34,7 +36,8 @@ def refitted(rows: Scheduled, layout: RowLayout) -> tuple[Scheduled, RowLayout]:
         if len(wanted) == 1 or not isinstance(normal, Node):
             parts.append((own,))
             continue
-        made = tuple(_merged(_fitting(normal, wanted, np.array(mine), free)))
+        fitting = list(_fitting(normal, wanted, np.array(mine), free))
+        made = tuple(parts_of(worthwhile(fitting, worth)))
         parts.append(made)
         ends = np.cumsum([0, *(part.steps for part in made)]).tolist()
         for part, first, stop in zip(made, ends[:-1], ends[1:], strict=True):
@@ -43,9 +46,7 @@ def refitted(rows: Scheduled, layout: RowLayout) -> tuple[Scheduled, RowLayout]:
     return made_of, layout.having(made_of.table, made_of.plan.steps, places)
 
 
-def _fitting(
-    normal: Node, wanted: Sequence[AnyNode], slots: Ints, free: _Free
-) -> Iterator[tuple[Node, int]]:
+def _fitting(normal: Node, wanted: Sequence[AnyNode], slots: Ints, free: _Free) -> Iterator[Run]:
     """Of each part the form that there is room for, and how many steps it has."""
     first = 0
     for part in wanted:
@@ -53,20 +54,6 @@ def _fitting(
         room = free.room(slots[first : first + part.steps])
         yield part.whole if part.scratch <= room else normal.within(room), part.steps
         first += part.steps
-
-
-def _merged(each: Iterator[tuple[Node, int]]) -> Iterator[Node]:
-    """Parts in the same form that follow each other as one; all of a node as itself."""
-    runs: list[tuple[Node, int]] = []
-    for form, steps in each:
-        if runs and runs[-1][0] is form:
-            runs[-1] = form, runs[-1][1] + steps
-        else:
-            runs.append((form, steps))
-    first = 0
-    for form, steps in runs:
-        yield form if len(runs) == 1 else form.part(first, first + steps)
-        first += steps
 
 
 class _Free:
