@@ -22,6 +22,7 @@ from lowtide.commands.options import Options
 from lowtide.commands.passing import passed
 from lowtide.emit.bundle import bundle
 from lowtide.errors import ModelError
+from lowtide.ir import DType
 from lowtide.ir.graph import Graph, Op
 from lowtide.ir.macs import op_macs
 from lowtide.lower.nodes import Node
@@ -211,8 +212,13 @@ def _numbered(graph: Graph, order: Sequence[int]) -> Iterator[tuple[Op, int]]:
 def _run(assembly: Assembly, board: Board) -> Profiled:
     files = bundle(assembly, _NAME)
     values = np.random.default_rng(1)
-    sizes = read_interface(files, _NAME).input_bytes
-    sample = [values.integers(0, 256, size, np.uint8).tobytes() for size in sizes]
+    graph, sizes = assembly.program_graph, read_interface(files, _NAME).input_bytes
+    sample = [
+        values.normal(0, 3, size // 4).astype(np.float32).tobytes()
+        if graph.tensors[tensor].dtype is DType.FLOAT32
+        else values.integers(0, 256, size, np.uint8).tobytes()
+        for tensor, size in zip(graph.inputs, sizes, strict=True)
+    ]
     ran = run_on_board(board, files, _NAME, [sample], profile=True)
     assert isinstance(ran.profile, Profiled), ran.profile
     return ran.profile

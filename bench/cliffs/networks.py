@@ -16,7 +16,9 @@ from bench.cliffs.points import SHARED, Point, Value
 from lowtide.zoo.spec import NetSpec, OpSpec, Option, TensorSpec
 from lowtide.zoo.writer import write
 
-_TYPES = {"s8": "INT8", "u8": "UINT8", "s16": "INT16", "w4": "INT8"}
+_TYPES = {"s8": "INT8", "u8": "UINT8", "s16": "INT16", "w4": "INT8", "f32": "FLOAT32"}
+_NO_ZERO = frozenset({"s16", "f32"})
+"""Types whose zero point is 0, or that have none."""
 _LOW = {"s8": -128, "u8": 0, "s16": 0, "w4": -128}
 _SPREAD = {
     "s8": 50 / (37 * 73),
@@ -70,7 +72,7 @@ class _Net:
 
     def zero(self) -> int:
         """The zero point of what is read, and made."""
-        if self.dtype == "s16":
+        if self.dtype in _NO_ZERO:
             return 0
         kind = self.point.axes.get("zero", "middle")
         return _LOW[self.dtype] + {"least": 0, "middle": 128, "most": 255}[str(kind)]
@@ -78,7 +80,7 @@ class _Net:
     def tensor(
         self, shape: Sequence[int], dtype: str, scale: float, zero: int, name: str = ""
     ) -> int:
-        scales = np.array([scale], np.float32)
+        scales = None if dtype == "FLOAT32" else np.array([scale], np.float32)
         name = name or f"t{len(self.tensors)}"
         self.tensors.append(TensorSpec(name, tuple(shape), dtype, scales, zero))
         return len(self.tensors) - 1
@@ -367,9 +369,10 @@ def _resize(net: _Net) -> None:
 
 def _quantize(net: _Net) -> None:
     kind = net.kind
-    zero = 0 if kind == "s16" else _LOW[kind] + 100
+    zero = 0 if kind in _NO_ZERO else _LOW[kind] + 100
     out = net.made(_map(net), 0.7 * _SCALE, kind, zero)
-    net.op("QUANTIZE", (net.input(*_map(net)),), out, "Quantize")
+    operator = "DEQUANTIZE" if kind == "f32" else "QUANTIZE"
+    net.op(operator, (net.input(*_map(net)),), out, operator.capitalize())
 
 
 _MAKERS: dict[str, Callable[[_Net], None]] = {

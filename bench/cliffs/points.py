@@ -373,4 +373,6 @@ def grids() -> tuple[Grid, ...]:
         *(_unary(f"quantize to {to}", "s8") for to in types),
         *(_unary(f"quantize to {to}", "u8") for to in types[:2]),
         *(_unary(f"quantize to {to}", "s16") for to in ("s8", "s16")),
+        *(_unary(f"quantize to {to}", "f32") for to in types),
+        *(_unary("quantize to f32", dtype) for dtype in types),
     )

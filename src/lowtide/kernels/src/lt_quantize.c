@@ -2,28 +2,79 @@
 /* lt_quantize.c: see lt_quantize.h. */
 #include "lt_quantize.h"
 
+#include <string.h>
+
 #include "lt_elem.h"
 #include "lt_fixed.h"
+
+/* `x` rounded, halves away from zero; more than any type of a result holds if it is too large, the least
+ * if it is no number. From its bits, since most of what floats do is slow where there is no unit for it. */
+LT_INLINE int32_t nearest(float x)
+{
+    const int32_t much = 1 << 20;
+    uint32_t bits;
+    (void)memcpy(&bits, &x, sizeof bits);
+    uint32_t exponent = (bits >> 23) & 255u;
+    uint32_t digits = (bits & 0x7fffffu) | 0x800000u; /* times 2 to the power of exponent - 150 */
+    int32_t size = 0;
+    if (exponent > 142u) { /* 65,536 or more */
+        size = ((exponent == 255u) && (digits != 0x800000u)) ? -much : much;
+        return ((bits >> 31) != 0u) ? -much : size;
+    }
+    if (exponent > 125u) { /* a half or more */
+        uint32_t cut = 150u - exponent;
+        size = (int32_t)((digits + (1u << (cut - 1u))) >> cut);
+    }
+    return ((bits >> 31) != 0u) ? -size : size;
+}
 
 LT_INLINE void quantize(const lt_quantize *p, const lt_step *step, lt_elem type)
 {
     const float *in = step->in[0];
-    int32_t low = lt_least(type) - p->zero;
-    int32_t high = lt_greatest(type) - p->zero;
+    int32_t zero = p->zero;
     float scale = p->scale;
     for (uint32_t i = 0; i < p->count; i++) {
-        float x = in[i] / scale;
-        int32_t rounded = low;
-        if (x >= (float)high) {
-            rounded = high;
-        } else if (x > (float)low) {
-            rounded = (int32_t)x; /* towards zero; what it cuts off is exact */
-            float rest = x - (float)rounded;
-            rounded += (rest >= 0.5f) ? 1 : (rest <= -0.5f) ? -1 : 0;
-        }
-        lt_put(step->out[0], (int32_t)i, rounded + p->zero, type);
+        int32_t x = nearest(in[i] / scale) + zero;
+        lt_put(step->out[0], (int32_t)i, lt_clamp(x, lt_least(type), lt_greatest(type)), type);
     }
 }
+
+#if defined(LT_DSP) && defined(__ARM_FP) && ((__ARM_FP & 4) != 0)
+#define LT_QUANTIZE_VFP
+
+/* `twice` / 2 rounded, halves away from zero, plus `start` / 2, saturated to a type of bytes; `start` is
+ * odd. With t = `twice` towards zero, the nearest to t / 2 is (t + 1) / 2 downwards if t is at least 0,
+ * and t / 2 downwards if it is below: what is cut off of `twice` never matters. */
+LT_INLINE int32_t half_of(float twice, int32_t start, lt_elem type)
+{
+    int32_t t;
+    __asm__("vcvt.s32.f32 %1, %1\n\tvmov %0, %1" : "=r"(t), "+t"(twice)); /* saturates */
+    __asm__("ssat %0, #20, %0" : "+r"(t));
+    t = (t - (int32_t)((uint32_t)t >> 31)) + start;
+    if (type == LT_U8) {
+        __asm__("usat %0, #8, %0, asr #1" : "+r"(t));
+    } else {
+        __asm__("ssat %0, #8, %0, asr #1" : "+r"(t));
+    }
+    return t;
+}
+
+/* `quantize` where it is quicker; rows in which a quotient is infinite or no number take longer. */
+LT_INLINE void quantize_bytes(const lt_quantize *p, const lt_step *step, lt_elem type)
+{
+    const float *in = step->in[0];
+    int32_t start = (2 * p->zero) + 1;
+    float scale = p->scale, odd = 0.0f;
+    for (uint32_t i = 0; i < p->count; i++) {
+        float x = in[i] / scale;
+        odd += x * 0.0f;
+        lt_put(step->out[0], (int32_t)i, half_of(x + x, start, type), type);
+    }
+    if (odd != 0.0f) { /* not a number */
+        quantize(p, step, type);
+    }
+}
+#endif
 
 LT_INLINE void dequantize(const lt_quantize *p, const lt_step *step, lt_elem type)
 {
@@ -49,10 +100,15 @@ LT_INLINE void requantize(const lt_requantize *p, const lt_step *step, lt_elem f
         body(params, step, __VA_ARGS__);                              \
     }
 
+#ifdef LT_QUANTIZE_VFP
 #ifndef LT_HELIUM_FLOAT
-LT_ROW(quantize_s8_row, quantize, LT_S8)
+LT_ROW(quantize_s8_row, quantize_bytes, LT_S8)
 #endif
+LT_ROW(quantize_u8_row, quantize_bytes, LT_U8)
+#else
+LT_ROW(quantize_s8_row, quantize, LT_S8)
 LT_ROW(quantize_u8_row, quantize, LT_U8)
+#endif
 LT_ROW(quantize_s16_row, quantize, LT_S16)
 LT_ROW(dequantize_s8_row, dequantize, LT_S8)
 LT_ROW(dequantize_u8_row, dequantize, LT_U8)
