@@ -130,6 +130,12 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
             (Convolutions(("INT8",), ((5, 1), (3, 1)), range(4, 14), (1,), depthwise=True), of)
             for of in ({}, {"factor": "broad"})
         ),
+        # Narrow maps, beside which whole pieces of a row lie in padding.
+        *(
+            (Convolutions(("INT8",), kernels, range(4, 14), (1,), most=(4, 2), depthwise=True), of)
+            for kernels in (_LARGE, ((5, 1), (3, 1)))
+            for of in ({}, {"factor": "broad"})
+        ),
         # Filters for each channel, of any factors.
         (
             Convolutions(_BYTES, _SMALL, (1, 1, 2, 3), (1, 2, 3), depthwise=True),
@@ -234,6 +240,7 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
             {"factor": "least"},
             {"channels": 514},
             {"channels": 505},
+            {"less": 2},
         )
     ),
     # Blocks of other windows, in padding alone, and with results where their operands are.
