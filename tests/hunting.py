@@ -51,6 +51,7 @@ from rare_nets import rare_network
 from seldom_nets import seldom_network
 from signal_nets import signal_network, spectrum_network
 from sliding_nets import sliding_network
+from uncommon_nets import uncommon_network
 from variable_nets import variable_network
 from wider_nets import wider_network
 
@@ -68,6 +69,7 @@ GENERATORS: dict[str, Callable[[int], bytes]] = {
     "seldom": seldom_network,
     "lone": lone_network,
     "sliding": sliding_network,
+    "uncommon": uncommon_network,
     "mutant": mutant,
 }
 """Generators of networks by number."""

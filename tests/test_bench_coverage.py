@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from bench.coverage.__main__ import BOARDS, judge, reasons_for
+from hunting import GENERATORS
+from lowtide.commands.options import Options
 from lowtide.emit.runtime import kernel_files
+from pairs.drawing import draw_of
 
 _HOST: dict[str, Any] = {
     "lines": [8, 10],
@@ -69,3 +72,14 @@ def test_kinds_of_reasons_are_used() -> None:
         why for part in ("both", *BOARDS) for lines in read[part].values() for why in lines.values()
     }
     assert set(read["kinds"]) <= used
+
+
+def test_its_own_networks_are_draws() -> None:
+    """Each line once, of a generator that there is and of options that go together."""
+    path = Path(__file__).parents[1] / "bench" / "coverage" / "draws.txt"
+    lines = path.read_text("utf-8").splitlines()
+    draws = [draw_of(line) for line in lines]
+    assert len(lines) == len(set(lines)) > 10
+    assert {draw.generator for draw in draws} <= GENERATORS.keys()
+    for draw in draws:
+        assert Options(**draw.options).effort == 0.1

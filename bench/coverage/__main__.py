@@ -8,9 +8,10 @@
     bench/run coverage --store              also write the documents' figures, docs/figures/coverage.json
 
 Every result is compared with the reference's, worked out apart. On this computer, gcov counts lines and
-outcomes of branches: in cases drawn of all families, and in networks, those of bench/pairs/draws.txt. On
-boards, a plugin of the emulator counts instructions, and both outcomes of conditional branches, of what
-IT blocks ask, of loops with low overhead and of their predicated tails (tests/kernels/cases/traced.py).
+outcomes of branches: in cases drawn of all families, and in networks, those of bench/pairs/draws.txt and
+those of draws.txt here, which reach what the others do not. On boards, a plugin of the emulator counts
+instructions, and both outcomes of conditional branches, of what IT blocks ask, of loops with low
+overhead and of their predicated tails (tests/kernels/cases/traced.py).
 
 What may stay unreached has its reason in bench/coverage/exceptions.toml and boards.toml. Exit code 1 if
 anything else is not reached, if something is that has a reason not to be, or if a result is wrong.
@@ -37,7 +38,7 @@ from bench.shared.stored import board_tools, store_figures
 BOARDS = ("mps2-an386", "mps3-an547")
 _HERE = Path(__file__).parent
 _FILES = "files"
-_DRAWS = ROOT / "bench" / "pairs" / "draws.txt"
+_DRAWS = (ROOT / "bench" / "pairs" / "draws.txt", _HERE / "draws.txt")
 
 Reasons = Mapping[str, Mapping[str, str]]
 """File -> the text of a line -> why it may stay unreached; "files" -> file -> why all of it may."""
@@ -175,9 +176,10 @@ def _on_host(args: argparse.Namespace) -> dict[str, Any]:
         command = ["tests.kernels.cases.coverage", "--cases", str(args.cases)]
         command += ["--seed", str(args.seed), *_families(args)]
         if not args.family:
-            draws = len(_DRAWS.read_text("utf-8").splitlines()[:: args.every])
+            every = "".join(path.read_text("utf-8") for path in _DRAWS)
+            draws = len(every.splitlines()[:: args.every])
             by += f", and {draws:,} networks"
-            _run(["pairs.covered", folder, str(_DRAWS), "--every", str(args.every)])
+            _run(["pairs.covered", folder, *map(str, _DRAWS), "--every", str(args.every)])
             command += ["--networks", folder]
         return {"by": by, "files": json.loads(_run(command))}
 

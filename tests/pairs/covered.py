@@ -1,6 +1,6 @@
 """What of the runtime's C compared networks reach: draws of pairs, as gcov counts them on the host.
 
-`python -m pairs.covered FOLDER DRAWS` verifies the draws with a runtime that counts, built in FOLDER,
+`python -m pairs.covered FOLDER DRAWS...` verifies the draws with a runtime that counts, built in FOLDER,
 and leaves the counts there. Why so: the interpreters of step programs, streams and windows that slide
 run in whole programs alone. The objects of the runtime are built once: the counts belong to them.
 """
@@ -87,13 +87,14 @@ def main() -> int:
     """Verifies the draws; 1 if one is not the oracle's."""
     parser = argparse.ArgumentParser(description="Count what draws reach of the runtime.")
     parser.add_argument("folder", type=Path, help="for the counts: it must exist, and be empty")
-    parser.add_argument("draws", type=Path, help="a file of draws, a line each")
+    parser.add_argument("draws", type=Path, nargs="+", help="files of draws, a line each")
     parser.add_argument("--every", type=int, default=1, help="each so many-th draw alone")
     args = parser.parse_args()
     setattr(interpreters, "start_worker", served(interpreters.start_worker))  # noqa: B010  # for mypy
     Runtime(args.folder).use()
     wrong = 0
-    lines = args.draws.read_text("utf-8").splitlines()[:: args.every]
+    texts = (path.read_text("utf-8") for path in args.draws)
+    lines = [line for text in texts for line in text.splitlines()][:: args.every]
     for number, line in enumerate(lines):
         if not verified(draw_of(line)):
             wrong += 1

@@ -27,7 +27,7 @@ def pool(draw: Draw) -> Case:
     step = draw.often((1, 1), (2, 2), size, (3, 1), share=0.3)
     same = draw.chance(0.5) and "size" not in draw.wishes
     scale, zero = draw.scale(), draw.zero(dtype)
-    activation = draw.often(0, 1, 2, 3, share=0.7)
+    activation = draw.wished("activation", lambda: draw.often(0, 1, 2, 3, share=0.7))
     x, values = draw.input(shape, dtype, scale, zero)
     if "size" not in draw.wishes and math.prod(shape) * math.prod(size) * draw.count > 3_000_000:
         raise RedrawError

@@ -130,6 +130,29 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
             (Convolutions(("INT8",), ((5, 1), (3, 1)), range(4, 14), (1,), depthwise=True), of)
             for of in ({}, {"factor": "broad"})
         ),
+        # Windows that are made two at once, in rows of padding, and others like them.
+        (
+            Convolutions(
+                *(("INT8",), ((5, 5), (7, 7), (3, 5), (3, 7)), range(12, 25, 4), (1,)),
+                *(((1, 1), (2, 2)), ((1, 1),), (4, 24)),
+                depthwise=True,
+            ),
+            {"factor": "usual"},
+        ),
+        (
+            Convolutions(
+                *(("INT8",), ((3, 3), (5, 5), (3, 7), (8, 5), (8, 7)), range(12, 25, 4), (1,)),
+                *(((1, 1), (3, 3), (2, 3)), ((1, 1), (1, 2)), (9, 24)),
+                depthwise=True,
+            ),
+            {"factor": "usual"},
+        ),
+        # Narrow maps, beside which whole pieces of a row lie in padding.
+        *(
+            (Convolutions(("INT8",), kernels, range(4, 14), (1,), most=(4, 2), depthwise=True), of)
+            for kernels in (_LARGE, ((5, 1), (3, 1)))
+            for of in ({}, {"factor": "broad"})
+        ),
         # Filters for each channel, of any factors.
         (
             Convolutions(_BYTES, _SMALL, (1, 1, 2, 3), (1, 2, 3), depthwise=True),
@@ -196,6 +219,18 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     (Convolutions(("INT8",), _SMALL, range(1, 5), range(1, 13)), {"factor": "broad"}),
     (Convolutions(_BYTES, _SMALL, range(1, 9), range(1, 6)), {"factor": "least"}),
     (Convolutions(("INT8",), _SMALL, range(1, 9), range(1, 6)), {"six": True}),
+    # int16 whose columns are apart, of few channels and of many.
+    *(
+        (
+            Convolutions(
+                *(("INT16",), ((3, 3), (1, 2), (2, 3)), channels, range(1, 6)),
+                dilations=((1, 2), (2, 3)),
+            ),
+            {"narrow": narrow, "bias": "usual"},
+        )
+        for channels in (range(1, 4), (11, 12, 20, 30))
+        for narrow in (True, False)
+    ),
     # int16: in groups, of more products than fit 32 bits, in windows of hundreds of taps.
     *(
         (Convolutions(("INT16",), kernels, depths, filters, groups=groups, most=(2, 3)), wishes)
@@ -234,6 +269,7 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
             {"factor": "least"},
             {"channels": 514},
             {"channels": 505},
+            {"less": 2},
         )
     ),
     # Blocks of other windows, in padding alone, and with results where their operands are.
@@ -291,6 +327,12 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
         for dtype in _BYTES
     ),
     *((pool, {"kind": kind, "dtype": dtype}) for kind in _POOLS for dtype in ("UINT8", "INT16")),
+    *(
+        (pool, {"kind": kind, "dtype": dtype, "values": values, "activation": activation})
+        for kind in _POOLS
+        for dtype in ("INT8", "UINT8", "INT16")
+        for values, activation in (("all", 2), ("all", 3), ("zero", 0), ("least", 0))
+    ),
 )
 
 

@@ -33,10 +33,10 @@ def transpose_conv(draw: Draw) -> Case:
     same = draw.chance(0.5)
     if min(k - s for k, s in zip(size, step, strict=True)) < 0 and not same:
         size = max(size[0], step[0]), max(size[1], step[1])
-    outs, before = [], []
+    outs, before, less = [], [], draw.wished("less", lambda: 0)
     for n, k, s in zip((height, width), size, step, strict=True):
-        outs.append(n * s if same else (n - 1) * s + k)
-        before.append(max(0, (n - 1) * s + k - n * s) // 2 if same else 0)
+        outs.append(n * s - min(less, s - 1) if same else (n - 1) * s + k)
+        before.append(max(0, (n - 1) * s + k - outs[-1]) // 2 if same else 0)
     layer, weights, bias = _layer(
         draw, dtype, (out_c, *size, in_c), 0, math.prod(size) * in_c, four_bits=False
     )

@@ -66,10 +66,8 @@ LT_INLINE void add_one(const lt_addition *p, const uint8_t *a, const uint8_t *b,
             int32_t sum = start;
             if (p->pair.a_step != 0) {
                 sum += lt_get(a, i, type) * p->a_factor;
-            } else if (p->pair.b_step != 0) {
+            } else { /* then the other one does: lower/broadcast.py */
                 sum += share_of_b(p, lt_get(b, i, type), type);
-            } else {
-                /* all are alike */
             }
             lt_put(out, i, result_of(p, sum, type), type);
         }

@@ -125,7 +125,7 @@ static void unpack_one(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t first
 LT_APART static void unpack_two(const lt_conv_4x2_s8 *p, const void *const *rows, int32_t x, int32_t *to)
 {
     int32_t first = (x * p->stride_w) - p->pad_left, second = first + p->stride_w;
-    int32_t both = is_inside(p, first) && is_inside(p, second);
+    int32_t both = (first >= 0) && (second <= p->last); /* the second is not left of the first */
     for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++, to += 4 * p->words) {
         const int8_t *row = *rows;
         if (row == NULL) {

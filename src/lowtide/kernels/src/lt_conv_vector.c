@@ -281,9 +281,7 @@ LT_SHARED void lt_vector_pick(int8_t *to, const void *const *rows, int32_t offse
 
 LT_SHARED void lt_vector_fill(int8_t *to, int32_t value, int32_t n)
 {
-    if (n > 0) {
-        (void)memset(to, value, (size_t)n);
-    }
+    (void)memset(to, value, (size_t)n);
 }
 
 LT_SHARED void lt_vector_clamp(int8_t *at, int32_t n, int32_t low, int32_t high)

@@ -169,9 +169,7 @@ LT_SHARED void lt_taps_wide(const lt_taps *of)
 {
     const int32_t *record = of->records;
     for (int32_t c = 0; c < (4 * of->groups); c++) {
-        if (of->other != 0) {
-            of->out[of->other + c] = channel(of, record, of->stride, c);
-        }
+        of->out[of->other + c] = channel(of, record, of->stride, c);
         of->out[c] = channel(of, record, 0, c);
         record += ((c & 3) == 3) ? ((of->kernel_h * of->kernel_w) + 12) : 0;
     }

@@ -4,9 +4,11 @@
 
 #include "lt_fixed.h"
 
+/* x saturated; none is below INT32_MIN: products of two values, what Newton's iteration adds, and logarithms of 1
+ * and more. */
 static int32_t saturated(int64_t x)
 {
-    return (x > INT32_MAX) ? INT32_MAX : (x < INT32_MIN) ? INT32_MIN : (int32_t)x;
+    return (x > INT32_MAX) ? INT32_MAX : (int32_t)x;
 }
 
 /* Leading zeros of x > 0. */
@@ -52,7 +54,7 @@ static int32_t logarithm(int32_t x)
     int32_t r = (a < b) ? a : b;
     int32_t power = (a_power > b_power) ? a_power : b_power;
     int64_t sum = (int64_t)r + root_root_half;
-    int32_t p = (int32_t)((sum + ((sum >= 0) ? 1 : -1)) / 2);
+    int32_t p = (int32_t)((sum + 1) / 2); /* neither a nor b is negative */
     int32_t q = (r - root_root_half) * 2;
     int32_t square = product(q, q);
     int32_t above = product(q, r) + product(product(q, square), alpha_n);

@@ -125,6 +125,18 @@ LT_APART static int32_t dot_apart(const lt_w9_s8 *p, const int8_t *row, int32_t 
     return sum;
 }
 
+/* Whether columns of a convolution's window lie side by side. Where there is Helium, lt_w9_conv makes all such
+ * windows of more than one pixel. */
+static inline int32_t is_near(const lt_w9_s8 *p)
+{
+#ifdef LT_HELIUM
+    (void)p;
+    return 0;
+#else
+    return (p->dilation_w == 1) || (p->kernel_w == 1);
+#endif
+}
+
 /* The sum of a window that begins in column `first`, some of which may be padding. */
 static int32_t window_edge(const lt_w9_s8 *p, const channel *of, const void *const *rows, int32_t first)
 {
@@ -134,7 +146,7 @@ static int32_t window_edge(const lt_w9_s8 *p, const channel *of, const void *con
     for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++, w += run) {
         if ((*rows == NULL) || (from == to)) {
             sum = padding(p, w, run, sum);
-        } else if ((p->dilation_w == 1) || (p->kernel_w == 1)) {
+        } else if (is_near(p) != 0) {
             sum = dot_edge(p, (const int8_t *)*rows + ((first + from) * p->in_c), from, to, w, sum);
         } else {
             sum = dot_apart(p, *rows, first, w, sum);
@@ -223,6 +235,7 @@ LT_APART static void run_pixels(const lt_w9_s8 *p, const channel *of, const int8
     }
 }
 
+#ifndef LT_HELIUM
 /* Some columns whose windows have no columns of padding; the first begins `at` bytes from where the rows
  * do. */
 LT_APART static void run_windows(const lt_w9_s8 *p, const channel *of, const void *const *rows, int32_t at,
@@ -242,6 +255,7 @@ LT_APART static void run_windows(const lt_w9_s8 *p, const channel *of, const voi
         *out = result(&s, sum);
     }
 }
+#endif
 
 /* A row of three weights and where its products begin: of a row that is none the weights are 0, and *bias has
  * what it adds. */
@@ -286,7 +300,7 @@ static void run_row(const lt_w9_s8 *p, const channel *of, const lt_step *step, i
 {
     int32_t three = (p->filters != 0) && (p->kernel_h == 3) && (p->kernel_w == 3), first = 0, end = 0;
     int32_t reach = p->in_w - 1 - (p->kernel_w - 1) * p->dilation_w + p->pad_left;
-    int32_t quick = (three || ((p->filters == 0) && (p->dilation_w == 1))) && (reach >= 0);
+    int32_t quick = (three || ((p->filters == 0) && (p->dilation_w == 1) && is_near(p))) && (reach >= 0);
     if (three != 0) {
         quick = quick && ((step->in[0] != NULL) || (step->in[1] != NULL) || (step->in[2] != NULL));
     }
@@ -296,7 +310,11 @@ static void run_row(const lt_w9_s8 *p, const channel *of, const lt_step *step, i
         first = (p->pad_left + p->stride_w - 1) / p->stride_w;
         first = (first < end) ? first : end;
         int32_t at = (((first * p->stride_w) - p->pad_left) * p->in_c) + of->in;
+#ifdef LT_HELIUM
+        run_3x3(p, of, step->in, at, end - first, out + (first * p->out_c));
+#else
         (three ? run_3x3 : run_windows)(p, of, step->in, at, end - first, out + (first * p->out_c));
+#endif
     }
     if (first > 0) {
         run_edge(p, of, step, 0, first, out);
