@@ -178,7 +178,7 @@ def _check_part(model: Model, made: Model) -> None:
             f"the part's results differ from the whole network's: sample {differs.sample}, output "
             f"tensor {dict(outputs)[differs.tensor]}, element {differs.index}: {differs.left} became "
             f"{differs.right}",
-            "this is a fault of lowtide; nothing was written. Please report it with the model",
+            "this is an internal error of lowtide, and it wrote no file; report it, with the model",
         )
 
 

@@ -203,8 +203,8 @@ class Options:
         None,
         "--hop",
         ROWS,
-        "Treat the input as a window that moves on by N rows each run. Each run takes only "
-        "the new rows, and keeps the rows of tensors that stay the same.",
+        "Treat the input as a window that moves on by N rows each run. Each run takes only the new "
+        "rows. Rows of tensors that stay the same are kept.",
         "count",
         "N",
         within=(1, inf),
@@ -214,8 +214,8 @@ class Options:
         None,
         "--hop-axis",
         ROWS,
-        "With --hop: the input's time axis. Rows run along it: along the first axis after "
-        "the batch that is longer than 1 (default), or, if N is 2, along an image's columns.",
+        "With --hop: the input's time axis. By default, it is the first axis after the batch that is "
+        "longer than 1, and rows move. With 2, the columns of an image move.",
         "count",
         "N",
         within=(1, inf),
@@ -225,9 +225,9 @@ class Options:
         None,
         "--keep",
         ROWS,
-        "With --hop: how many tensors to keep rows of, besides the input. More take more "
-        "state and less computation (default: the fewest within 5 % of the least "
-        "computation, or as limits such as --max-ram require).",
+        "With --hop: keep rows of at most N tensors besides the input. More tensors take more state "
+        "and less computation (default: the fewest within 5 % of the least computation, or as limits "
+        "such as --max-ram require).",
         "count",
         "N",
         within=(0, inf),
@@ -287,8 +287,8 @@ class Options:
         None,
         "--max-overhead",
         WORK,
-        "Take the least RAM at no more than F times the network's cost; recomputes rows in "
-        "strips (inf: no limit).",
+        "Take the plan with the least RAM at no more than F times the network's cost (inf: no limit). "
+        "It can recompute rows in strips.",
         "factor",
         "F",
         within=(1.0, inf),
@@ -419,7 +419,7 @@ class Options:
         if found is not None:
             raise UsageError(
                 f"--hop and {found} cannot be combined: the new rows of a window are streamed in, or in "
-                "a ring of yours, and its outputs are complete only after the last row",
+                "your own ring, and its outputs are complete only after the last row",
                 f"leave out {found}",
             )
 

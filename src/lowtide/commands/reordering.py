@@ -300,5 +300,5 @@ def _expect_same(difference: Difference | None) -> None:
     raise DiffersError(
         f"the rewritten model gives different results: sample {difference.sample}, tensor "
         f"{difference.tensor}, element {difference.index}: {difference.left} became {difference.right}",
-        "this is a fault of lowtide; nothing was written. Please report it with the model",
+        "this is an internal error of lowtide, and it wrote no file; report it, with the model",
     )

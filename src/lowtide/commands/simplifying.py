@@ -185,7 +185,7 @@ def _expect_same(want: Reference, made: Reference) -> None:
             f"the simplified model gives different results in {want.engine}: sample {differs.sample}, "
             f"output tensor {differs.tensor}, element {differs.index}: {differs.left} became "
             f"{differs.right}",
-            "this is a fault of lowtide; nothing was written. Please report it with the model",
+            "this is an internal error of lowtide, and it wrote no file; report it, with the model",
         )
 
 

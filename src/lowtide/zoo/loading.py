@@ -37,6 +37,6 @@ def load(model: Named, *, max_file: int = MOST_FILE) -> Model:
         case str() | Path():
             return load_file(model, max_file=max_file)
     raise UsageError(
-        f"{type(model).__name__} is no model, and names none",
+        f"{type(model).__name__} is neither a model nor the name of one",
         "give a path, zoo:NAME, the bytes of a .tflite file, or what lowtide.load returns",
     )
