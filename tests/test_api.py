@@ -186,7 +186,7 @@ def test_everything_that_takes_a_model_takes_what_names_one(of: str, tmp_path: P
 def test_what_is_no_model_is_said_to_be_none(tmp_path: Path) -> None:
     takers = (lowtide.compile, lowtide.plan, lowtide.analyze, lowtide.reorder, lowtide.verify)
     for function in takers:
-        with pytest.raises(LowtideError, match="int is no model, and names none"):
+        with pytest.raises(LowtideError, match="int is neither a model nor the name of one"):
             function(3)  # type: ignore[arg-type]  # wrong on purpose
         with pytest.raises(LowtideError, match="the zoo has no network named 'nothing'"):
             function("zoo:nothing")

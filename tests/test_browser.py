@@ -215,7 +215,7 @@ def test_once_loaded_nothing_is_asked_of_anybody(
     assert shown == json.loads(json.dumps(document))
     press(page, part(page, "fit").find_element(By.TAG_NAME, "button"))
     caption = part(page, "fit").find_element(By.TAG_NAME, "caption").text
-    assert caption.endswith(" will do, as estimated, nothing computed twice")
+    assert caption.endswith(" parts (estimated), without recomputed rows")
     assert served.asked[before:] == []
 
 
@@ -238,7 +238,7 @@ def test_what_is_wrong_is_said_in_one_message(
     file.write_bytes(content)
     choose(page, file)
     cause, remedy = wrong(page)
-    assert cause.startswith("This did not work: ")
+    assert cause.startswith("It didn't work: ")
     assert said in cause
     assert remedy.startswith("What to do: ")
     expected = json.loads(answer("look", json.dumps({"model": str(file)})))["error"]
@@ -250,7 +250,7 @@ def test_a_limit_that_is_none_is_said(page: webdriver.Chrome, file: Path) -> Non
     page.find_element(By.NAME, "ram").send_keys("12 KB")
     choose(page, file)
     assert wrong(page) == [
-        "This did not work: '12 KB' is not a number of bytes",
+        "It didn't work: '12 KB' is not a number of bytes",
         "What to do: write it as 16384, 16K or 16KiB",
     ]
 

@@ -136,13 +136,13 @@ def test_what_goes_wrong_is_an_answer(asked: dict[str, str], cause: str, remedy:
     [
         (
             MemoryError(),
-            "the browser gives no more memory for this network",
-            "use lowtide on a computer: pip install lowtide",
+            "the network needs more memory than the browser has",
+            "install lowtide on your computer, and run it there",
         ),
         (
             KeyError("x"),
             "internal error: KeyError: 'x'",
-            "please report it with the model",
+            "report it, with the model",
         ),
     ],
 )

@@ -183,8 +183,8 @@ def test_a_folder_that_others_can_write_to(
         path.chmod(mode)
         assert user_cache() is None
         assert str(distrust()) == (
-            f"nothing is taken from {kept.folder}, nor kept there: others can write to {path}; "
-            "remove it, and it is made anew for you alone"
+            f"the cache in {kept.folder} is not used: others can write to {path}; "
+            "remove it, and lowtide creates it again for you only"
         )
         path.chmod(0o700)
     assert user_cache() == kept

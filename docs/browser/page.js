@@ -82,7 +82,7 @@
   async function run(kinds) {
     const { asked, files } = await filled();
     if (!asked.model) {
-      wrong("no network is chosen", "choose a .tflite file, or one of the built-in networks");
+      wrong("you chose no network", "choose a .tflite file, or one of the built-in networks");
       return;
     }
     busy(true);
@@ -99,14 +99,14 @@
       }
     } catch (error) {
       const [what, remedy] = ready
-        ? ["lowtide stopped", "a large network may need more memory than a browser gives: pip install lowtide"]
-        : ["Python could not be loaded", "look at the connection and try again"];
+        ? ["lowtide stopped", "a large network can need more memory than a browser has; install lowtide on your computer"]
+        : ["Python could not be loaded", "check your connection and try again"];
       stop();
       wrong(`${what}: ${error.message}`, remedy);
     } finally {
       busy(false);
     }
-    if (kinds.includes("report")) part("status").textContent = "The report is ready, below.";
+    if (kinds.includes("report")) part("status").textContent = "The report is ready. It is below.";
   }
 
   // ---- what is going on
@@ -141,7 +141,7 @@
 
   function wrong(cause, remedy) {
     part("wrong").replaceChildren(
-      make("p", {}, make("strong", { textContent: "This did not work: " }), cause),
+      make("p", {}, make("strong", { textContent: "It didn't work: " }), cause),
       make("p", {}, `What to do: ${remedy}`),
     );
   }
@@ -151,7 +151,7 @@
   const number = (value) => (value === null ? "unknown" : value.toLocaleString("en"));
   const MODES = {
     resident: "in the arena",
-    const: "elsewhere, readable",
+    const: "in your own memory",
     streamed: "row by row",
   };
 
@@ -178,7 +178,7 @@
     part("look").replaceChildren(
       make("h2", { textContent: "At a glance" }),
       table(
-        `Estimated for ${found.core === "any" ? "any core" : found.core}, nothing computed twice; ` +
+        `Estimated for ${found.core === "any" ? "any core" : found.core}, without recomputed rows; ` +
           `TensorFlow Lite Micro's tensors take ${number(found.tflm_bytes)} B`,
         ["Input", "RAM in all", "Flash in all", "Instructions of one run"],
         rows,
@@ -227,14 +227,14 @@
       ...found.verdicts.map((text) => make("p", { className: "lowtide-verdict", textContent: text })),
       make(
         "ul", { className: "lowtide-links" },
-        download(`${name}-report.html`, found.page, "text/html", "the report, a file to keep"),
-        download(`${name}-report.json`, json(found.report), of, "its figures (JSON)"),
-        download(`${name}-plan.json`, json(found.plan), of, "the plan, for lowtide compile --plan"),
-        download(`${name}-analysis.json`, json(found.analysis), of, "the analysis (JSON)"),
+        download(`${name}-report.html`, found.page, "text/html", "Download the report (HTML)"),
+        download(`${name}-report.json`, json(found.report), of, "Download its figures (JSON)"),
+        download(`${name}-plan.json`, json(found.plan), of, "Download the plan, for lowtide compile --plan"),
+        download(`${name}-analysis.json`, json(found.analysis), of, "Download the analysis (JSON)"),
       ),
       framed(found.page),
     );
-    const fit = make("button", { type: "button", className: "md-button", textContent: "Which microcontrollers will do?" });
+    const fit = make("button", { type: "button", className: "md-button", textContent: "List the microcontrollers that fit" });
     fit.addEventListener("click", () => run(["fit"]));
     part("fit").replaceChildren(fit);
   }
@@ -248,8 +248,8 @@
     part("fit").replaceChildren(
       make("h2", { textContent: "Microcontrollers" }),
       table(
-        `${fit} of ${rows.length} will do, as estimated, nothing computed twice`,
-        ["Part", "Core", "RAM", "Flash", "What comes of it"],
+        `The network fits ${fit} of ${rows.length} parts (estimated), without recomputed rows`,
+        ["Part", "Core", "RAM", "Flash", "Result"],
         rows,
       ),
     );

@@ -69,13 +69,13 @@ def answer(kind: Kind, asked: str, tell: Tell = lambda _: None) -> str:
         found = _wrong(error.cause, error.remedy)
     except MemoryError:
         found = _wrong(
-            "the browser gives no more memory for this network",
-            "use lowtide on a computer: pip install lowtide",
+            "the network needs more memory than the browser has",
+            "install lowtide on your computer, and run it there",
         )
     except Exception as error:  # whatever it is, the page has to say it
         found = _wrong(
             f"internal error: {type(error).__name__}: {error}".splitlines()[0],
-            "please report it with the model",
+            "report it, with the model",
         )
     return json.dumps(found)
 

@@ -100,7 +100,7 @@ class Distrust:
     remedy: str
 
     def __str__(self) -> str:
-        return f"nothing is taken from {self.folder}, nor kept there: {self.why}; {self.remedy}"
+        return f"the cache in {self.folder} is not used: {self.why}; {self.remedy}"
 
 
 def user_cache() -> Cache | None:
@@ -160,7 +160,7 @@ def _why(path: Path, owner: int, *, own: bool) -> tuple[str, str]:
     if owner not in ((os.geteuid(),) if own else (os.geteuid(), 0)):
         return f"{path} belongs to another user", elsewhere
     if own:  # what is in it may be anybody's already
-        return f"others can write to {path}", "remove it, and it is made anew for you alone"
+        return f"others can write to {path}", "remove it, and lowtide creates it again for you only"
     return (
         f"others can write to {path}",
         f"run `chmod go-w {shlex.quote(str(path))}`, or {elsewhere}",

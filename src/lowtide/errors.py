@@ -46,7 +46,7 @@ class FaultError(LowtideError):
     exit_code = 5
 
     def __init__(self, cause: str) -> None:
-        super().__init__(cause, "report this as a fault of lowtide, with the model")
+        super().__init__(cause, "this is an internal error of lowtide; report it, with the model")
 
 
 class InfeasibleError(LowtideError):

@@ -56,7 +56,7 @@ class Replacing:
         if not (ours or same or not head or self.force):
             what = " or ".join(dict.fromkeys(kind.what for kind in kinds)) or "lowtide's own"
             raise UsageError(
-                f"cannot write {path}: it is there, and is not {what}",
+                f"cannot write {path}: the file exists, and is not {what}",
                 "name another file, or replace it with --force",
             )
 
@@ -127,7 +127,7 @@ def check_writable(path: Path) -> Path:
             raise UsageError(f"{path} is a folder, not a file", "name a file to write")
         if target.exists() and not target.is_file():
             raise UsageError(
-                f"cannot write {path}: it is a pipe or a device, which cannot be written as a whole",
+                f"cannot write {path}: it is a pipe or a device, not a regular file",
                 "name a regular file",
             )
         folder = target.parent

@@ -26,7 +26,7 @@ def test_a_fault_is_one_message_and_a_report(
     result = call("compile", "a model.tflite", "-o", tmp_path / "out", fault=True)
     refused(result, faults.FAULT, "internal error: KeyError: 'something", str(tmp_path))
     [report] = tmp_path.iterdir()
-    assert result.messages.endswith(f"please report it with the model and the file {report}\n")
+    assert result.messages.endswith(f"report it, with the model and the file {report}\n")
     text = report.read_text()
     assert re.match(
         r"lowtide \S+, Python \S+, numpy \S+, .+\nlowtide compile 'a model.tflite' -o", text
@@ -46,7 +46,7 @@ def test_a_fault_that_lowtide_finds_itself(tmp_path: Path, monkeypatch: pytest.M
     assert (result.code, result.out) == (5, "")
     assert result.messages == (
         "lowtide: internal error: node 0 of the program reads row 1 before it is made\n"
-        f"  remedy: please report it with the model and the file {report}\n"
+        f"  remedy: report it, with the model and the file {report}\n"
     )
     assert "in contradictory" in report.read_text()
 

@@ -145,5 +145,5 @@ def test_a_file_that_differs_is_not_written(
     out = tmp_path / "small.tflite"
     flags = ("--always-write", "--offline-plan")
     result = call("simplify", "zoo:figure1", "-o", out, *flags)
-    refused(result, 1, "gives different results", "fault of lowtide")
+    refused(result, 1, "gives different results", "internal error of lowtide")
     assert not out.exists()

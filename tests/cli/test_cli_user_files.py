@@ -114,7 +114,9 @@ def test_a_file_of_somebody_elses_stays(option: tuple[str, str], tmp_path: Path)
     out = tmp_path / f"notes{suffix}"
     out.write_bytes(MINE)
     result = call(*command(NET, out))
-    cause = "is not the result of a sweep" if option[0] == "sweep" else "it is there, and is not a"
+    cause = (
+        "is not the result of a sweep" if option[0] == "sweep" else "the file exists, and is not a"
+    )
     refused(result, 2, cause, "name another file")
     assert out.read_bytes() == MINE
     assert list(tmp_path.iterdir()) == [out]
@@ -228,7 +230,7 @@ def test_a_foreign_file_in_a_bundle(name: str, tmp_path: Path) -> None:
         path.write_bytes(path.read_bytes() + b"\n" * (path.name != "LICENSE"))
     (tmp_path / "out" / name).write_bytes(MINE)
     before = {path: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-    refused(call(*words), 2, f"cannot write {tmp_path / 'out' / name}: it is there", "--force")
+    refused(call(*words), 2, f"cannot write {tmp_path / 'out' / name}: the file exists", "--force")
     assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
     fine(call(*words, "--force"))
     assert (tmp_path / "out" / name).read_bytes() != MINE
@@ -264,7 +266,7 @@ def test_a_table_of_somebody_elses_stays(content: str, tmp_path: Path) -> None:
     out = tmp_path / "notes.csv"
     out.write_text(content)
     refused(call("sweep", NET, "-o", out), 2, "is not the result of a sweep: it has a column")
-    refused(call("fit", NET, "-o", out), 2, "it is there, and is not a table of this kind")
+    refused(call("fit", NET, "-o", out), 2, "the file exists, and is not a table of this kind")
     assert out.read_text() == content
     assert list(tmp_path.iterdir()) == [out]
 
@@ -322,8 +324,8 @@ def test_a_cache_that_others_can_write_to_is_told_once(
     result = call(*words)
     assert result.code == 0
     assert result.messages == (
-        f"lowtide: nothing is taken from {tmp_path / 'cache'}, nor kept there: others can write to "
-        f"{tmp_path / 'cache'}; remove it, and it is made anew for you alone\n"
+        f"lowtide: the cache in {tmp_path / 'cache'} is not used: others can write to "
+        f"{tmp_path / 'cache'}; remove it, and lowtide creates it again for you only\n"
     )
     assert list((tmp_path / "cache").iterdir()) == []
     fine(call(*words, "--no-cache"))

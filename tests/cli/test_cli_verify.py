@@ -147,7 +147,7 @@ def test_the_first_difference_is_named(damaged: Model) -> None:
     )
     assert result.messages == (
         "lowtide: zoo:figure1: the generated C differs from the reference kernels\n"
-        "  remedy: this is a fault of lowtide; please report it with the model\n"
+        "  remedy: this is an internal error of lowtide; report it, with the model\n"
     )
 
 

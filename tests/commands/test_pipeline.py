@@ -326,7 +326,7 @@ def test_load_takes_paths_and_zoo_names(tmp_path: Any) -> None:
     assert len({replace(model, path="").source for model in models}) == 1
     assert load(contents("figure1")).source == models[0].source
     assert load(models[0]) is models[0]
-    with pytest.raises(UsageError, match="list is no model, and names none"):
+    with pytest.raises(UsageError, match="list is neither a model nor the name of one"):
         load([])  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(UsageError, match="no network named 'none'"):
         load("zoo:none")

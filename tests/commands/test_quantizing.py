@@ -74,7 +74,7 @@ def test_the_zoo_with_floats_computes_the_same() -> None:
 
 @pytest.mark.parametrize("name", ["streaming-wake-word", "lstm-gestures"])
 def test_a_network_with_state_has_no_floats(name: str) -> None:
-    with pytest.raises(UsageError, match=f"^zoo:{name} has state, and no form in floats"):
+    with pytest.raises(UsageError, match=f"^zoo:{name} has state, so it has no float version"):
         zoo.build(name, floats=True)
 
 

@@ -114,7 +114,7 @@ def test_known_faults_excuse_no_program_that_both_engines_contradict() -> None:
     assert mismatch is not None and mismatch.second is not None
     for sides in ("first", "neither"):
         wrong = replace(mismatch, second=replace(mismatch.second, sides=sides))
-        assert "fault of lowtide" in fault_of(replace(result, mismatch=wrong))[1]
+        assert "internal error of lowtide" in fault_of(replace(result, mismatch=wrong))[1]
 
 
 def test_tflm_runs_it() -> None:
@@ -139,7 +139,7 @@ def test_both_differ_from_the_program(first: EngineName, second: EngineName) -> 
     assert (result.engine, told.engine, told.sides) == (first, second, "first")
     assert fault_of(result) == (
         "the generated C differs from the reference kernels",
-        "this is a fault of lowtide; please report it with the model",
+        "this is an internal error of lowtide; report it, with the model",
     )
 
 

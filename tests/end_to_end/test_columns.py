@@ -136,6 +136,6 @@ def test_what_columns_end_at() -> None:
     with pytest.raises(ModelError) as caught:
         compile_model(model, COLUMNS)
     assert str(caught.value) == (
-        "--hop 2: nothing but the input can be kept: the RESHAPE that makes tensor 2 (folded/Reshape) "
+        "--hop 2: only the input can be kept: the RESHAPE that makes tensor 2 (folded/Reshape) "
         "reads the whole window at once\n  remedy: leave out --hop"
     )

@@ -139,7 +139,7 @@ def test_nothing_to_drop(which: str) -> None:
     assert str(caught.value) == (
         f"--{which}-layout nhwc: no {which} of the network passes through a TRANSPOSE between "
         f"channels first and last\n"
-        f"  remedy: leave it out: the program has the {which} as the file has it"
+        f"  remedy: leave it out: the program uses the file's layout of the {which}"
     )
 
 

@@ -55,7 +55,7 @@ def test_from_a_tensor() -> None:
         (
             (2,),
             (),
-            "tensor 4 depends on input 0 of the network also by a path that does not pass tensor 2\n"
+            "tensor 4 also depends on input 0 of the network, by a path that bypasses tensor 2\n"
             "  remedy: give `--from 1,2`, which all paths pass, or end earlier with --until",
         ),
         (
@@ -91,7 +91,7 @@ def test_from_a_tensor() -> None:
         (
             (7,),
             (),
-            "tensor 7 (t7) is a constant, which a caller cannot give\n"
+            "tensor 7 (t7) is a constant, which your program cannot give\n"
             "  remedy: name a tensor in --from that an operator makes",
         ),
         (

@@ -212,7 +212,7 @@ def test_what_is_read_before_it_is_made_is_a_fault() -> None:
         row_table(graph_of(60, 60, 60), [copy(1, 2, 6, 10), copy(0, 1, 6, 10)], {})
     assert str(caught.value) == (
         "node 0 of the program reads row 6 before it is made\n"
-        "  remedy: report this as a fault of lowtide, with the model"
+        "  remedy: this is an internal error of lowtide; report it, with the model"
     )
     with pytest.raises(FaultError, match="node 0 of the program reads row 1 before it is made"):
         row_table(graph_of(60, 60, 60), [copy(1, 2, 6, 10)], {})

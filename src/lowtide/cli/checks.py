@@ -125,7 +125,7 @@ def verify(model: str) -> None:
     metavar="HZ",
     help="With --profile: also show the time of these cycles at a clock such as 120MHz.",
 )
-@output_option("--csv", tables(_tables), "DIR", "Write the profile as CSV files into DIR.")
+@output_option("--csv", tables(_tables), "DIR", "Write the profile as CSV files to DIR.")
 @inputs_options(2)
 @compile_options
 @cache_option

@@ -132,7 +132,11 @@ def compile_command(
     "FILE",
     "Write the plan to FILE, as input for --plan.",
 )
-@click.option("--front", is_flag=True, help="List all plans that no other beats in arena and cost.")
+@click.option(
+    "--front",
+    is_flag=True,
+    help="List all plans that no other plan beats in RAM, instructions and MACs.",
+)
 @output_option(
     "--plot",
     a_picture,
@@ -208,7 +212,7 @@ def plan(model: str, output: Path | None, front: bool, plot: Path | None) -> Non
 @click.option(
     "--front",
     is_flag=True,
-    help="Show all plans, also those that recompute columns, which takes as long as `lowtide plan "
+    help="Show all plans, including those that recompute columns. This takes as long as `lowtide plan "
     "--front`.",
 )
 @click.option(

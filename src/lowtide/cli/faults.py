@@ -34,8 +34,8 @@ def fault_message(error: Exception, arguments: Sequence[str]) -> str:
     except OSError:
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(last.filename).name}, line {last.lineno}"
-        return f"{cause}\n  remedy: please report it with the model; it is at {where}"
-    return f"{cause}\n  remedy: please report it with the model and the file {path}"
+        return f"{cause}\n  remedy: report it, with the model; it is at {where}"
+    return f"{cause}\n  remedy: report it, with the model and the file {path}"
 
 
 def _report(error: Exception, arguments: Sequence[str]) -> str:

@@ -50,11 +50,11 @@ def _written(required: bool) -> Decorator[Any]:
 
 @model_command()
 @part_options
-@output_option("--csv", tables(_tables), "DIR", "Write the tables as CSV files into DIR.")
+@output_option("--csv", tables(_tables), "DIR", "Write the tables as CSV files to DIR.")
 @output_option("--plot", a_picture, "FILE", "Draw the working set over time: FILE.png or .svg.")
 @effort_option
 def analyze(model: str, csv: Path | None, plot: Path | None) -> None:
-    """Show where RAM goes, and what a better order would save."""
+    """Show what fills the RAM, and what a better order saves."""
     from lowtide.commands import reordering
     from lowtide.report import data, picture
     from lowtide.report.analysis_picture import analysis_picture
@@ -88,8 +88,8 @@ def analyze(model: str, csv: Path | None, plot: Path | None) -> None:
 @click.option(
     "--always-write",
     is_flag=True,
-    help="If nothing is better, write the file as it is (for makefiles). By default, no "
-    "file is written then.",
+    help="Write the file even if nothing is better (for makefiles). By default, lowtide then writes "
+    "no file.",
 )
 @advice_option
 @effort_option

@@ -79,13 +79,15 @@ class TensorUse:
 
 @dataclass(frozen=True, slots=True)
 class Analysis(Shown):
-    """The result of `analyze`; `file` is the order in the file, `best` the least-peak order.
+    """The result of `analyze`. `file` is the order of the file, `best` the order with the least
+    peak.
 
-    `variables_bytes` is the network's state, which outlives an invocation: it is in no peak and in no
-    arena, each variable once; TFLM takes `tflm_variables_bytes` for it. What operators read of it is a
-    tensor of its own, and is in them.
-    `stored_plan_bytes` is the arena by the offline plan that the file holds, None without one. `model`
-    is the loaded model, None for a graph made by hand.
+    `variables_bytes` is the network's state, which persists from one invocation to the next. No
+    peak and no arena includes it, and each variable counts once. TFLM takes `tflm_variables_bytes`
+    for it. The copies of the state that operators read are tensors, which peaks and arenas include.
+
+    `stored_plan_bytes` is the arena by the offline plan in the file, or None without one. `model`
+    is the loaded model, or None for a graph that was not loaded from a file.
     """
 
     path: str
@@ -103,7 +105,7 @@ class Analysis(Shown):
 
     @property
     def savings(self) -> Savings | None:
-        """What simplification would leave out, worked out when asked for; None for a graph by hand."""
+        """What simplification would remove, computed on demand; None for a graph without a file."""
         from lowtide.commands.savings import savings_of_model  # with numpy, which is not quick
 
         return None if self.model is None else savings_of_model(self.model)
@@ -120,10 +122,10 @@ class Analysis(Shown):
 
 
 def analyze(model: Named | Graph, *, effort: float = 1.0) -> Analysis:
-    """Peak memory, working sets, MACs and the best operator order of a network.
+    """Compute peak memory, working sets, MACs and the best order of operators of a network.
 
-    `effort` is a factor of what the search for the best order may do, which is exact and takes
-    milliseconds for most networks (see `lowtide.best_order`).
+    `effort` is the search budget for the best order, relative to the default. The search is exact
+    and takes milliseconds for most networks (see `lowtide.best_order`).
     """
     model = model if isinstance(model, Graph) else load(model)
     graph = graph_of(model)

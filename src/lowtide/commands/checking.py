@@ -61,16 +61,16 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class Verified(Shown):
-    """The outcome of `verify`. `tensors` tensors were compared on `samples` inputs with `engine`.
+    """The result of `verify`: `tensors` tensors were compared on `samples` inputs with `engine`.
 
-    With `state`, the samples were a sequence, and a difference in a sample of that number or above is
-    one after the reset.
+    With `state`, the samples are a sequence. In a difference, a sample whose number is `samples` or
+    above comes after the reset.
 
-    Of `claims` tensors of the file, all or some channels are not computed, and have the values that were
-    claimed of them.
+    `claims` is the number of the file's tensors of which the program does not compute some or all
+    channels. They have the values that simplification claims.
 
-    `compared` is what was built and compared: `compiled`, but for the rounding of its dense layers if
-    LiteRT is the only engine that can run the model, `passed_over` saying why.
+    `compared` is the program that was built and compared. It is `compiled`, except that dense
+    layers round as in LiteRT if only LiteRT can run the model; `passed_over` says why.
     """
 
     compiled: Compiled = field(repr=False)
@@ -86,7 +86,7 @@ class Verified(Shown):
 
     @property
     def bit_exact(self) -> bool:
-        """True when every byte of every tensor was the oracle's."""
+        """True if every byte of every tensor equals the oracle's."""
         return self.mismatch is None
 
 
@@ -100,23 +100,25 @@ def verify(
 ) -> Verified:
     """Build for this computer with sanitizers, run, and compare every tensor with the oracle.
 
-    `compiled` is what `compile` returns, or a network, which is compiled with the default options.
+    `compiled` is the result of `compile`, or a network, which is compiled with the default options.
 
-    There are `samples` inputs, by default 8: random ones by `seed`, and, from the second on, all-least,
-    all-greatest and all-zero; each an array per input of the model, of its shape and type. A network
-    with state runs them as a sequence, by default of 16 or more, in which most change slowly, and after
-    a reset the first ones again. The oracle, which does the same, is TFLM, or LiteRT's reference
-    kernels where TFLM is not installed or does not run the model: then the program is compiled once
-    more, with LiteRT's arithmetic where the two differ. With `cached`, objects of sources that did not
-    change are those of an earlier build.
+    There are `samples` inputs, by default 8: random ones by `seed`, and, from the second on,
+    all-least, all-greatest and all-zero. Each is one array per input of the model, of its shape and
+    type. A network with state runs them as a sequence, by default of 16 or more, in which most
+    inputs change slowly. After a reset, it runs the first ones again.
 
-    A program whose window slides is given windows that do, for three times as many rows as a window has,
-    or the `windows` that a .npz or .npy file has recorded; the oracle computes each from scratch.
+    The oracle runs the same inputs. It is TFLM, or LiteRT's reference kernels if TFLM is not
+    installed or does not run the model. Then the program is compiled once more, with LiteRT's
+    arithmetic where the two differ. With `cached`, object files of unchanged sources are reused.
+
+    A program with a sliding window gets windows that slide, for three times as many rows as a
+    window has, or the `windows` that a .npz or .npy file has recorded. The oracle computes each
+    window from scratch.
 
     A difference is a result (`Verified.mismatch`). Raises OracleError if no oracle runs the model,
-    MissingToolError without an oracle or a compiler, BuildError if the C is faulty, ProgramError if the
-    program crashes, hangs or trips a sanitizer; ModelError for inputs that cannot be made; for a
-    network, also as `compile`.
+    MissingToolError without an oracle or a compiler, BuildError if the C does not compile,
+    ProgramError if the program crashes, hangs or trips a sanitizer, and ModelError for inputs that
+    cannot be made; for a network, also the errors of `compile`.
     """
     compiled = compiled_from(compiled)
     tensors = [*compiled.graph.given, *_made(compiled), *compiled.graph.outputs]
@@ -297,10 +299,10 @@ def _array(data: bytes, like: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Ran(Shown):
-    """The outcome of `run`: what the board measured, and whether its outputs were the oracle's.
+    """The result of `run`: what the board measured, and whether its outputs equal the oracle's.
 
-    `compiled` was measured; `compared` gave the outputs: see `Verified`. `profile` is None if none was
-    asked for.
+    `compiled` is the measured program; `compared` is the program whose outputs were compared (see
+    `Verified`). `profile` is None if you did not ask for one.
     """
 
     compiled: Compiled = field(repr=False)
@@ -318,7 +320,7 @@ class Ran(Shown):
 
     @property
     def bit_exact(self) -> bool:
-        """True when every output byte of every sample was the oracle's."""
+        """True if every output byte of every sample equals the oracle's."""
         return self.difference is None
 
 
@@ -344,17 +346,17 @@ def run(
     profile: bool = False,
     windows: Path | None = None,
 ) -> Ran:
-    """Build for `board`, run under QEMU, measure, and compare all outputs with the oracle.
+    """Build for `board`, run in QEMU, measure, and compare all outputs with the oracle.
 
-    `compiled` is as for `verify`; `board` may be the name of one that `lowtide boards` lists. What is
-    measured: RAM and flash in bytes, instructions (not cycles) of one inference. Inputs and oracle are
-    those of `verify`, but there are only 2 by default for a network without state; only outputs are
-    compared. With `cached`, objects of sources that did not change are those of an earlier build. With
-    `profile`, what each operator and each kernel executes is counted in the run that is measured; if it
-    cannot be, `profile` says why.
+    `compiled` is as for `verify`. `board` can be a name that `lowtide boards` lists. The result has
+    RAM and flash in bytes, and the instructions (not cycles) of one inference. Inputs and oracle
+    are those of `verify`, but by default, a network without state has only 2 inputs, and only
+    outputs are compared. With `cached`, object files of unchanged sources are reused. With
+    `profile`, the measured run also counts what each operator and each kernel executes; if that is
+    not possible, `profile` of the result says why.
 
-    Raises UsageError for an unknown board or one of another core, DoesNotFitError if RAM or flash is
-    too small, else as `verify`.
+    Raises UsageError for an unknown board, or one with another core, DoesNotFitError if RAM or
+    flash is too small, and the errors of `verify`.
     """
     compiled = compiled_from(compiled)
     if isinstance(board, str):

@@ -67,12 +67,12 @@ class TflmBytes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compiled(Shown):
-    """A program as C: `files` is the whole bundle, {file name: contents}.
+    """A program as C. `files` is the whole bundle: {file name: contents}.
 
-    `simplified` says what its tensors are in the network as it was, and what was left out of that.
-    `proof` is what is proved of it for all inputs.
-    The search was `complete` if the order of operators is proved the best and all stages were looked
-    at, or all that was given: else more effort may find a better program.
+    `simplified` states which tensors of the original network its tensors stand for, and what was
+    removed. `proof` is what is proved of the program for all inputs. `complete` is True if the
+    order of operators is proved optimal and the search looked at all stages, or if you gave them.
+    Otherwise, more effort may find a better program.
     """
 
     model: Model = field(repr=False)
@@ -92,34 +92,34 @@ class Compiled(Shown):
 
     @property
     def arena_bytes(self) -> int:
-        """Bytes of arena the program needs (exact: nothing else is allocated from it)."""
+        """Bytes of arena that the program needs. This is exact: the program allocates nothing else."""
         return self.assembly.arena_bytes
 
     @property
     def state_bytes(self) -> int:
-        """Bytes that the program keeps from one run to the next, in memory apart from the arena."""
+        """Bytes that the program keeps from one run to the next, in memory separate from the arena."""
         return self.assembly.state_bytes
 
     @property
     def ram_bytes(self) -> int:
-        """Bytes of arena and state; the instance and the stack are beside them."""
+        """Bytes of arena and state. The instance and the stack come on top."""
         return self.arena_bytes + self.state_bytes
 
     @property
     def origin(self) -> Origin:
-        """Where it is from, and the command that makes it again."""
+        """The model, and the command that makes the bundle again."""
         return origin_of(self.model, self.options, self.name)
 
     @property
     def tflm_bytes(self) -> TflmBytes:
-        """What TFLM needs for the model, its operators in the file's order."""
+        """What TFLM needs for the model, with its operators in the file's order."""
         graph = self.model.graph
         head = tflm_arena_bytes(graph, range(len(graph.ops)))
         return TflmBytes(head, tflm_variable_bytes(resolve_variables(graph)))
 
     @property
     def instructions_predicted(self) -> int:
-        """Instructions of one inference as the cost model of the target predicts them."""
+        """Instructions of one inference, predicted by the cost model of the target."""
         return self.options.predictor.program(self.assembly.executed)
 
     @property
@@ -131,13 +131,15 @@ class Compiled(Shown):
         return savings(self.model, before, self.simplified, prices, options.target)
 
     def load(self, *, sanitize: bool = False, cached: bool = True) -> Program:
-        """Build the bundle for this computer and load it: what comes back is called with arrays.
+        """Build the bundle for this computer and load it. Call the result with arrays.
 
-        It runs in this process, built with -O2; or, to `sanitize`, in one of its own, where what C
-        forbids becomes a ProgramError. With `cached`, objects of sources that did not change are those
-        of an earlier build. Raises MissingToolError without a C compiler, BuildError if the C is faulty,
-        ProgramError if it does not start, ModelError for types that NumPy lacks, UsageError for a window
-        that slides, which is given row by row.
+        By default, the program is built with -O2 and runs in this process. With `sanitize`, it runs
+        in a separate process, and undefined behaviour in C raises ProgramError. With `cached`,
+        object files of unchanged sources are reused.
+
+        Raises MissingToolError without a C compiler, BuildError if the C does not compile,
+        ProgramError if the program does not start, ModelError for types that NumPy lacks, and
+        UsageError for a sliding window, which takes rows instead of arrays.
         """
         if self.graph.hop is not None:
             raise UsageError(
@@ -150,15 +152,16 @@ class Compiled(Shown):
         return Program(self.files, self.name, inputs, outputs, sanitize=sanitize, cached=cached)
 
     def write(self, folder: str | Path, *, force: bool = False) -> tuple[str, ...]:
-        """Write the bundle into `folder`, which is made if missing.
+        """Write the bundle to `folder`. The folder is created if it does not exist.
 
-        Raises UsageError also where the folder has files that are not of a bundle; `force` replaces
-        them. Returns what was removed: kernels of an earlier bundle that nothing there uses now.
+        Raises UsageError if the folder has files that do not belong to a bundle; `force` replaces
+        them. Returns the names of removed files: kernels of an earlier bundle that no bundle in the
+        folder uses.
         """
         return self.write_as(folder, Replacing((Path(self.model.path),), force))
 
     def write_as(self, folder: str | Path, replacing: Replacing) -> tuple[str, ...]:
-        """The same, and other inputs may have to stay, too."""
+        """The same as `write`, but also keeps other inputs."""
         return write_bundle(Path(folder), self.files, replacing)
 
 
@@ -203,14 +206,16 @@ def exported(compiled: Compiled, kind: str) -> Compiled:
 def compile_model(
     model: Named, options: Options | None = None, *, known: Known | None = None
 ) -> Compiled:
-    """Compile `model` to C: operators in their best order, their rows interleaved.
+    """Compile `model` to C, with its operators in their best order and their rows interleaved.
 
-    The result is a whole bundle of files, in memory; `Compiled.write` writes it to a folder. Its
-    arena has `Compiled.arena_bytes` bytes. What is `known` of the model is not worked out again.
+    The result is a complete bundle of files, in memory; `Compiled.write` writes it to a folder. Its
+    arena has `Compiled.arena_bytes` bytes. With `known`, results for the same model are not
+    computed again.
 
-    Raises ModelError for an operator or type without a kernel, UsageError for options that exclude each
-    other or a plan that does not fit the model, InfeasibleError if no plan meets the limits, ProofError
-    if the proof of the result fails, which is a fault of lowtide.
+    Raises ModelError for an operator or type without a kernel, UsageError for options that exclude
+    each other or a plan that does not fit the model, and InfeasibleError if no plan meets the
+    limits. Raises ProofError if the proof of the result fails, which is an internal error of
+    lowtide.
     """
     loaded, options = load(model), options or Options()
     with advising(loaded, options):

@@ -32,12 +32,13 @@ _NEAR = 0.5
 def part_of(
     model: Named, begin: Iterable[str | int] = (), until: Iterable[str | int] = ()
 ) -> Model:
-    """The part of `model` from the tensors `begin` up to the tensors `until`, each by number or name.
+    """Cut out the part of `model` from the tensors `begin` to the tensors `until`, by number or
+    name.
 
-    Without `begin` it has the inputs of `model`, as far as it needs them; without `until`, the outputs
-    that depend on `begin`. The part's inputs and outputs are in the order given, its tensors keep
-    their numbers, and programs made of it are compared with the whole network: its inputs then have the
-    values of a whole run. Raises UsageError for an unknown name, or an impossible cut.
+    Without `begin`, the part has those inputs of `model` that it needs. Without `until`, it has the
+    outputs that depend on `begin`. Its inputs and outputs have the given order, and its tensors
+    keep their numbers. Programs of a part are compared with the whole network: the part's inputs
+    have the values of a whole run. Raises UsageError for an unknown name, or for an impossible cut.
     """
     model = load(model)
     whole = model.file_graph
@@ -178,7 +179,7 @@ def _check_part(model: Model, made: Model) -> None:
             f"the part's results differ from the whole network's: sample {differs.sample}, output "
             f"tensor {dict(outputs)[differs.tensor]}, element {differs.index}: {differs.left} became "
             f"{differs.right}",
-            "this is a fault of lowtide; nothing was written. Please report it with the model",
+            "this is an internal error of lowtide, and it wrote no file; report it, with the model",
         )
 
 

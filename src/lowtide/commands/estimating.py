@@ -38,11 +38,11 @@ INSTANCE: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a program will take with its input in one mode, in bytes and instructions.
+    """What a program needs with its input in one mode, in bytes and instructions.
 
-    `ram_bytes` are arena and state; no program that computes nothing twice takes less than
-    `bound_bytes` of them. `instructions` is None if no model predicts them. Where the budget is surely
-    too small, all but the bound is None.
+    `ram_bytes` is arena and state. No program that computes nothing twice takes less than
+    `bound_bytes`. `instructions` is None if no cost model predicts them. If the budget is certainly
+    too small, every figure but the bound is None.
     """
 
     bound_bytes: int
@@ -52,19 +52,20 @@ class Needs:
 
     @property
     def total_ram_bytes(self) -> int | None:
-        """With the instance and the stack, as they are assumed."""
+        """RAM with the assumed size of instance and stack."""
         return None if self.ram_bytes is None else self.ram_bytes + INSTANCE + STACK
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate(Shown):
-    """What a network will take; all sizes in bytes.
+    """What a network needs, estimated. All sizes are in bytes.
 
-    `needs` has an entry per input mode asked for. `order_peak_bytes` is the peak of the best order of
-    the program's operators, whole (a PAD, for one, is part of what reads it, which `analyze` leaves
-    apart), `order_bound_bytes` what no order can beat; `tflm_bytes` what TFLM's own planner takes for
-    the file's tensors and state, operators in the file's order. These, and `macs`, are None where inputs
-    alone are too large for the budget. `state_bytes` outlive a run, and are part of `ram_bytes`.
+    `needs` has an entry for each input mode that was asked for. `order_peak_bytes` is the peak of
+    the program's operators in their best order, with whole tensors, and `order_bound_bytes` is its
+    lower bound. (A PAD, for example, is part of the operator that reads it; `analyze` counts it
+    separately.) `tflm_bytes` is what TFLM's own planner takes for the file's tensors and state,
+    with the operators in the file's order. These figures and `macs` are None if the inputs alone
+    exceed the budget. `state_bytes` persist from one run to the next, and are part of `ram_bytes`.
     """
 
     name: str
@@ -82,7 +83,7 @@ class Estimate(Shown):
 
     @property
     def fits(self) -> bool | None:
-        """Whether arena and state keep to the budget in one of the modes; None without a budget."""
+        """Whether arena and state fit the budget in one of the modes; None without a budget."""
         if self.budget is None:
             return None
         sizes = (needs.ram_bytes for needs in self.needs.values())
@@ -100,19 +101,19 @@ def estimate(
     hop_axis: int | None = None,
     effort: float = 1.0,
 ) -> Estimate:
-    """Estimate in milliseconds what a network needs as a program, in each of the input modes `inputs`
-    (default: all).
+    """Estimate in milliseconds what a network needs as a program, for each of the input modes
+    `inputs` (default: all).
 
-    `graph` is a graph (such as `Shapes` makes), a model, the bytes of a file, or its name, as `load`
-    takes it. With a `budget`, in bytes of arena and state, a mode ends early once it is known not to
-    fit. `target` is the core to compile for; with `simplify`, constant channels are removed first,
-    which takes longer than the rest. With a `hop`, the input is a window that moves on by so many rows
-    for each run, or, with a `hop_axis` of 2, columns. They are streamed in, or, if `inputs` is
-    ["const"], they stay in a ring of the caller's; instructions are those of a hop. `effort` is a
-    factor of what the search for the best order may do.
+    `graph` is a graph (from `Shapes`, for example), a model, the bytes of a file, or a name that
+    `load` takes. With a `budget`, in bytes of arena and state, a mode ends early once it cannot
+    fit. `target` is the core to compile for. With `simplify`, constant channels are removed first,
+    which takes longer than the rest. With a `hop`, the input is a window that moves on by this many
+    rows in each run, or columns with a `hop_axis` of 2. They are streamed in, or, if `inputs` is
+    ["const"], they stay in a ring in the caller's memory. Instructions are then those of a hop.
+    `effort` is the search budget for the best order.
 
-    Raises ModelError for a network that cannot be compiled, as `compile` does, and UsageError for an
-    unknown mode.
+    Raises ModelError for a network that cannot be compiled, as `compile` does, and UsageError for
+    an unknown mode.
     """
     if inputs is None:
         inputs = MODES if hop is None else ("streamed",)

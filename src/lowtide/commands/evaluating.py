@@ -53,11 +53,12 @@ class Top1:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluated(Shown):
-    """The outcome of `evaluate`: `samples` inferences of `compiled`.
+    """The result of `evaluate`: `samples` inferences of `compiled`.
 
-    They were given as real numbers, as the network's `integers`, or some of each. With state they were
-    sequences of `sequence` samples, each after a reset; None without. `against` is the path of the
-    network that it was compared with, `engine` what ran that.
+    `given` says whether the samples were real numbers, the network's integers, or both. A network
+    with state took them as sequences of `sequence` samples, with a reset before each; without
+    state, `sequence` is None. `against` is the path of the network that it was compared with, and
+    `engine` is what ran that network.
     """
 
     compiled: Compiled = field(repr=False)
@@ -120,17 +121,17 @@ def evaluate(
 ) -> Evaluated:
     """Run the program on all samples of `data`, and compare with `labels` and another network.
 
-    `compiled` is what `compile` returns, or a network, which is compiled with the default options.
+    `compiled` is the result of `compile`, or a network, which is compiled with the default options.
 
-    `data` is what `Program.many` takes, but for its types: floats are real numbers, which are quantised
-    by the input's scale, integers those that the network has. `labels` are the classes, one for each
-    sample, or for each position that the first output with classes has before its last axis.
-    `against` is a network with the same inputs and outputs, such as the float one, which its reference
-    interpreter runs on the same samples. A network with state takes the samples as a sequence; with
-    `reset_every`, as sequences of so many. `tell` is called with the progress.
+    `data` is what `Program.many` takes, except for the types: floats are real numbers, which the
+    input's scale quantises, and integers are used unchanged. `labels` are the classes: one for each
+    sample, or one for each position before the last axis of the first output with classes.
+    `against` is a network with the same inputs and outputs, such as the float one; its reference
+    interpreter runs it on the same samples. A network with state takes the samples as one sequence;
+    with `reset_every`, as sequences of this length. `tell` is called with the progress.
 
-    Raises UsageError for data or labels that do not match, and as `Compiled.load`; OracleError if the
-    other network cannot be run; for a network, also as `compile`.
+    Raises UsageError for data or labels that do not match, OracleError if the other network cannot
+    run, and the errors of `Compiled.load`; for a network, also those of `compile`.
     """
     compiled = compiled_from(compiled)
     state = compiled.state_bytes > 0

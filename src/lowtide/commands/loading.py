@@ -114,15 +114,15 @@ class End:
 
 
 class Program:
-    """A compiled network to be called, with the C that ships.
+    """A compiled network that you can call. It runs the generated C.
 
-    `program(x)` is one inference, of arrays of exactly the shapes and types of `inputs`; `program.many`
-    takes many, one after the other. What a network with state keeps from one inference to the next is
-    kept here, until `reset`. Before each inference its arena is filled with 0xA5: none relies on what is
-    in it.
+    `program(x)` runs one inference. Its arrays have exactly the shapes and types of `inputs`.
+    `program.many` runs many inferences, one after the other. A network with state keeps it from one
+    inference to the next, until `reset`. Before each inference, the arena is filled with 0xA5, so
+    no inference depends on its contents.
 
-    An instance may be called by several threads, which take turns; several instances run at the same
-    time. It ends with `close`, at the end of a `with` block, or when nothing refers to it.
+    Several threads can call an instance, and take turns. Several instances run at the same time. An
+    instance ends with `close`, at the end of a `with` block, or when nothing refers to it.
     """
 
     def __init__(
@@ -163,18 +163,21 @@ class Program:
         return self._one(inputs, real=False)
 
     def real(self, inputs: Given) -> Any:
-        """The same with real numbers, which scales and zero points turn into integers, and back.
+        """One inference with real numbers, which scales and zero points convert to integers and
+        back.
 
         Numbers are rounded, half away from zero, and saturated, as the network's own QUANTIZE does.
-        Where an input or output has no scale, its integers are as they are.
+        If an input or output has no scale, its integers stay unchanged.
         """
         return self._one(inputs, real=True)
 
     def many(self, inputs: Given) -> Any:
-        """Inferences one after the other: arrays have one more first axis, [n, ...], for the samples.
+        """Inferences one after the other. Arrays have one more first axis, [n, ...], for the
+        samples.
 
-        Where an input's first axis is 1, it may be left out: [n, 32, 32, 3] for [1, 32, 32, 3]. Outputs
-        are [n, ...] of the output's whole shape. A network with state takes the samples as a sequence.
+        If an input's first axis is 1, you can leave it out: [n, 32, 32, 3] for [1, 32, 32, 3].
+        Outputs are [n, ...] of the output's whole shape. A network with state takes the samples as
+        a sequence.
         """
         return self._many(inputs, real=False)
 
@@ -236,9 +239,9 @@ class Program:
         return _given(made, one=True)
 
     def samples(self, inputs: Given) -> list[Array]:
-        """The arrays that `many` was given, one for each input, [n, ...] of the input's whole shape.
+        """The arrays that `many` takes, one for each input: [n, ...] of the input's whole shape.
 
-        Raises UsageError for shapes that do not fit, or different numbers of samples.
+        Raises UsageError for shapes that do not fit, or for different numbers of samples.
         """
         arrays = []
         for end, array in zip(self.inputs, self._arrays(inputs), strict=True):

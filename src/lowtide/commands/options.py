@@ -126,41 +126,47 @@ def _option(default: Any, *told: Any, **more: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to compile. `align` is the arena's alignment in bytes, a power of two from 4 up.
+    """How to compile. Each field is an option of the command line.
 
-    `schedule` is rows, which interleaves the steps of operators and places rows, or operators, which
-    runs them one after the other and places whole tensors with `allocator`: planned, greedy or
-    compacting. `input_mode` says where inputs live: resident in the arena; const, in memory of the
-    caller's that stays readable; or streamed, their rows given as they are needed. `output_mode`:
-    resident, or streamed, their rows handed over as they are made. `preserve_input` keeps resident
-    inputs intact. `quantized_io` drops a QUANTIZE or DEQUANTIZE at the model's boundary. A layout of
-    nhwc drops a TRANSPOSE there, so that inputs or outputs have their channels last. With an
-    `input_type` of uint8, inputs of int8 are given as uint8.
+    - `schedule`: "rows" interleaves the steps of operators and places rows. "operators" runs
+      operators one after the other, and places whole tensors with `allocator`: planned, greedy or
+      compacting.
+    - `input_mode`: inputs are in the arena (resident), in your own readable memory (const), or
+      given row by row (streamed). `output_mode`: outputs are in the arena (resident), or handed
+      over row by row (streamed). `preserve_input` keeps resident inputs unchanged.
+    - `quantized_io` drops a QUANTIZE or DEQUANTIZE at the model's boundary. A layout of "nhwc"
+      drops a TRANSPOSE there, so that inputs or outputs have their channels last. With an
+      `input_type` of "uint8", you give int8 inputs as uint8.
+    - `simplify` removes constant channels: see `lowtide.passes.simplify`.
+    - `hop`: the input is a window that moves on by this many rows in each run, or columns with a
+      `hop_axis` of 2. You give only the new ones, streamed or in a ring. The program keeps the rows
+      that stay the same, of at most `keep` tensors besides the input: see `lowtide.passes.hop`.
+    - `align` is the arena's alignment in bytes: a power of two, at least 4.
+    - `target` is the core that the program is for, with its kernels, scratch memory and prices.
+    - `slices` adds NAME_invoke_some, which runs about as many instructions as you ask for, as
+      predicted for `target`.
+    - `name` prefixes every public C name. By default, it is made from the file's name.
+    - `effort` is the search budget, relative to the default. It counts work, not time, so results
+      do not depend on the computer.
 
-    By default nothing is computed twice, and less RAM is taken where it costs few instructions; with
-    `smallest`, whatever it costs. With `max_overhead`, stages may run in strips, for the least RAM at
-    no more than that many times the network's MACs, or predicted instructions if that is the `cost`
-    (infinity is allowed); with `max_ram`, for the fewest predicted instructions in an arena and state
-    of no more than that many bytes; with `fastest`, in any. `stages` prescribes them, by the operators'
-    numbers in the graph of digest `stages_of` (None: whatever it is). `target` is the core that the
-    program is for, whose kernels, scratch memory and prices are taken. `name` prefixes every public C
-    name; by default it is made from the file's name. `effort` is a factor of the work that all searches
-    may do: what they find depends on it, and not on the computer.
+    By default, nothing is computed twice, and the plan saves RAM where that costs few instructions.
+    These fields choose another plan:
 
-    `rounding` says whose matrix products (passes/rounding.py) to have: of dense layers tflm rounds the
-    sums twice, litert once, which costs double arithmetic. All else costs the same in both.
+    - `smallest`: the least RAM that computes nothing twice, whatever its instructions.
+    - `fastest`: the fewest predicted instructions, whatever the RAM.
+    - `max_overhead`: the least RAM at no more than this factor times the network's MACs, or times
+      its predicted instructions if `cost` says so. Infinity is allowed. Stages can run in strips.
+    - `max_ram`: the fewest predicted instructions with arena and state within this many bytes.
+      Stages can run in strips.
+    - `stages`: these stages, by the operators' numbers in the graph with the digest `stages_of`
+      (None: any graph).
 
-    With `simplify`, what is constant for all inputs is not computed: see `lowtide.passes.simplify`.
+    `rounding` chooses whose matrix products to compute (passes/rounding.py): for dense layers,
+    "tflm" rounds the sums twice, and "litert" once, which costs double arithmetic. Everything else
+    costs the same.
 
-    With a `hop`, the network's window moves on by so many rows of its input, or, with a `hop_axis` of 2,
-    columns, for each run, which takes those alone, streamed; what stays the same is kept, of `keep`
-    tensors at most beside the input: see `lowtide.passes.hop`.
-
-    With `slices`, the program has NAME_invoke_some, which runs a part of it: about as many instructions
-    as it is told, as predicted for `target`.
-
-    A core may be given by its name ("cortex-m4"), amounts of bytes as texts ("16K"), as on the command
-    line. Raises UsageError for impossible values, and options that exclude each other.
+    You can give a core by its name ("cortex-m4") and amounts of bytes as text ("16K"), as on the
+    command line. Raises UsageError for impossible values, and for options that exclude each other.
     """
 
     schedule: Schedule = _option(
@@ -203,8 +209,8 @@ class Options:
         None,
         "--hop",
         ROWS,
-        "Treat the input as a window that moves on by N rows each run. Each run takes only "
-        "the new rows, and keeps the rows of tensors that stay the same.",
+        "Treat the input as a window that moves on by N rows each run. Each run takes only the new "
+        "rows. Rows of tensors that stay the same are kept.",
         "count",
         "N",
         within=(1, inf),
@@ -214,8 +220,8 @@ class Options:
         None,
         "--hop-axis",
         ROWS,
-        "With --hop: the input's time axis. Rows run along it: along the first axis after "
-        "the batch that is longer than 1 (default), or, if N is 2, along an image's columns.",
+        "With --hop: the input's time axis. By default, it is the first axis after the batch that is "
+        "longer than 1, and rows move. With 2, the columns of an image move.",
         "count",
         "N",
         within=(1, inf),
@@ -225,9 +231,9 @@ class Options:
         None,
         "--keep",
         ROWS,
-        "With --hop: how many tensors to keep rows of, besides the input. More take more "
-        "state and less computation (default: the fewest within 5 % of the least "
-        "computation, or as limits such as --max-ram require).",
+        "With --hop: keep rows of at most N tensors besides the input. More tensors take more state "
+        "and less computation (default: the fewest within 5 % of the least computation, or as limits "
+        "such as --max-ram require).",
         "count",
         "N",
         within=(0, inf),
@@ -287,8 +293,8 @@ class Options:
         None,
         "--max-overhead",
         WORK,
-        "Take the least RAM at no more than F times the network's cost; recomputes rows in "
-        "strips (inf: no limit).",
+        "Take the plan with the least RAM at no more than F times the network's cost (inf: no limit). "
+        "It can recompute rows in strips.",
         "factor",
         "F",
         within=(1.0, inf),
@@ -419,13 +425,13 @@ class Options:
         if found is not None:
             raise UsageError(
                 f"--hop and {found} cannot be combined: the new rows of a window are streamed in, or in "
-                "a ring of yours, and its outputs are complete only after the last row",
+                "your own ring, and its outputs are complete only after the last row",
                 f"leave out {found}",
             )
 
     @property
     def ring(self) -> bool:
-        """Whether the window slides in a ring of the caller's."""
+        """Whether the window slides in a ring in the caller's memory."""
         return self.hop is not None and self.input_mode == "const"
 
     @property
@@ -435,7 +441,7 @@ class Options:
 
     @property
     def limited(self) -> bool:
-        """Whether a plan is asked for that is not the default one."""
+        """Whether the options ask for another plan than the default one."""
         return self.bounded or self.fastest or self.smallest
 
     @property

@@ -46,14 +46,16 @@ class Refills:
 
 @dataclass(frozen=True, eq=False)
 class Planned(Shown):
-    """What `lowtide plan` shows. `points` is the front, if asked for; `complete` says that it is exact.
-    `ways` are the plans by name that there are to choose from without any limit: the one of the fewest
-    instructions, the default one, and the one of least RAM that computes nothing twice; none if the
-    options say which plan to take, or the front is a sketch.
+    """The result of `plan`: what `lowtide plan` shows.
 
-    `refills` are what its program reads of slow flash, None for a target whose flash is not described.
-    `tflm_bytes` is the arena of TFLM's own planner, predicted, without its variables. `bound` looks for
-    the lower bound, once it is asked for.
+    `points` is the front, if you ask for it; `complete` says whether it is exact. `ways` are named
+    plans that you can choose without a limit: the one with the fewest instructions, the default
+    one, and the one with the least RAM that computes nothing twice. There are none if the options
+    already choose a plan, or if the front is only a sketch.
+
+    `refills` is what the program reads from slow flash, or None if the target's flash is not
+    described. `tflm_bytes` is the predicted arena of TFLM's own planner, without variables. `bound`
+    computes the lower bound on demand.
     """
 
     compiled: Compiled
@@ -71,7 +73,7 @@ class Planned(Shown):
 
     @property
     def wait_cycles(self) -> int:
-        """Cycles that the program waits for slow flash, as predicted; 0 if that is not known."""
+        """Cycles that the program waits for slow flash, predicted; 0 if the flash is not described."""
         return 0 if self.refills is None else self.refills.wait_cycles
 
     @property
@@ -93,11 +95,12 @@ def planned_model(
     tell: Tell = lambda _: None,
     known: Known | None = None,
 ) -> Planned:
-    """Compile `model`, and show what its plan needs, beside lower bounds and TFLM; sizes are in bytes.
+    """Compile `model`, and show what its plan needs, beside lower bounds and TFLM. Sizes are in
+    bytes.
 
-    With `front`, find all plans that no other beats in RAM, instructions and MACs, too. `tell` is called
-    with the progress. What is `known` of the model is not worked out again. `options.schedule` must
-    be "rows"; else as `compile_model`, errors, too.
+    With `front`, also find all plans that no other plan beats in RAM, instructions and MACs. `tell`
+    is called with the progress. With `known`, results for the same model are not computed again.
+    `options.schedule` must be "rows". Otherwise the same as `compile_model`, with the same errors.
     """
     loaded, options = load(model), options or Options()
     how: Front = "whole" if front else "none"

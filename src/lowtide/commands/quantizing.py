@@ -58,12 +58,13 @@ class OutputError:
 
 @dataclass(frozen=True, slots=True)
 class Quantized:
-    """The result of `quantize_model`: the new `model`, and how good and how large it is.
+    """The result of `quantize`: the new `model`, its accuracy and its size.
 
-    `calibrated` samples went into its ranges, and it was compared on `compared` others, or on the same
-    where there were too few (`held_back` is False). Of a hybrid network (`was_hybrid`), the weights were
-    made floats before. `engine` ran the new model. `planned` is what it needs; else `refused` says why
-    it cannot be compiled.
+    `calibrated` is the number of samples that determined the ranges, and `compared` the number that
+    the result was compared on. These are other samples, or the same ones if there were too few
+    (`held_back` is False then). For a hybrid network (`was_hybrid`), the weights were converted to
+    floats first. `engine` ran the new model. `planned` is what it needs; or `refused` says why it
+    cannot be compiled.
     """
 
     before: Model = field(repr=False)
@@ -81,10 +82,10 @@ class Quantized:
     refused: str = ""
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the .tflite file, whole or not at all. Raises UsageError if it cannot be written.
+        """Write the .tflite file completely or not at all. Raises UsageError if that is not
+        possible.
 
-        The model that it was made from is never replaced; `force` replaces a file of another
-        kind.
+        It never replaces the original model; `force` replaces a file of another kind.
         """
         replacing = Replacing((Path(self.before.path),), force)
         write_atomically(Path(path), self.model.source, replacing)
@@ -97,10 +98,11 @@ def samples_for(
     most: int = 256,
     image_range: tuple[float, float] = (0.0, 1.0),
 ) -> Dataset:
-    """At most `most` samples for the inputs of `model`, from what `lowtide quantize --data` takes;
-    without `path`, 64 random ones, only for trials.
+    """Read at most `most` samples for the inputs of `model`, from what `lowtide quantize --data`
+    takes.
 
-    Raises UsageError for what cannot be used, MissingToolError for images without Pillow.
+    Without `path`, make 64 random samples, for trials only. Raises UsageError for data that cannot
+    be used, and MissingToolError for images without Pillow.
     """
     model = load(model)
     if path is None:
@@ -119,9 +121,9 @@ def quantize_model(
 ) -> Quantized:
     """Quantise a float or hybrid network to activations of `bits` (8 or 16) and 8-bit weights.
 
-    Inputs and outputs are of the activations' type, or as `input_type` and `output_type` say. Raises
-    MissingToolError without litert-quantizer, ModelError if that leaves operators in floats,
-    UsageError for a network that is already quantised, or types that cannot be combined.
+    Inputs and outputs have the type of the activations, or `input_type` and `output_type`. Raises
+    MissingToolError without litert-quantizer, ModelError if that leaves operators in floats, and
+    UsageError for a network that is already quantised, or for types that cannot be combined.
     """
     _check_types(bits, input_type, output_type)
     model = load(model)

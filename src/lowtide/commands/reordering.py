@@ -86,11 +86,11 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Reordered(Shown):
-    """The result of `reorder`: the new model, what it was made from, and what was proved of it.
+    """The result of `reorder`: the new model, what it was made from, and what was checked.
 
-    The new model is that of the `ways` to write it, of which the first is the file as it is, whose arena
-    head is the least, or else whose peak is. The heads are TFLM's own if they were `measured`, else
-    predicted.
+    The new model is the best of `ways` to write it; the first of them is the file as it is. The
+    best one has the least arena head, and then the least peak. The arena heads are TFLM's own if
+    they were `measured`, or else predicted.
     """
 
     before: Analysis = field(repr=False)
@@ -102,29 +102,29 @@ class Reordered(Shown):
 
     @property
     def model(self) -> Model:
-        """The new model; the old one if nothing is better."""
+        """The new model, or the old one if nothing is better."""
         return self.chosen.model
 
     @property
     def plan(self) -> Placement | None:
-        """The offsets that were stored, if they were."""
+        """The stored offsets, if any."""
         return self.chosen.plan
 
     @property
     def changed(self) -> bool:
-        """Whether the operators stand in another order."""
+        """Whether the operators have another order."""
         return self.chosen.reordered
 
     @property
     def better(self) -> bool:
-        """False if no other order or plan is better than what the file has."""
+        """False if no other order or plan is better than that of the file."""
         return self.chosen is not self.ways[0]
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the .tflite file, whole or not at all. Raises UsageError if it cannot be written.
+        """Write the .tflite file completely or not at all. Raises UsageError if that is not
+        possible.
 
-        The model that it was made from is never replaced; `force` replaces a file of another
-        kind.
+        It never replaces the original model; `force` replaces a file of another kind.
         """
         replacing = Replacing((Path(self.ways[0].model.path),), force)
         write_atomically(Path(path), self.model.source, replacing)
@@ -133,16 +133,17 @@ class Reordered(Shown):
 def reorder(
     model: Named, *, offline_plan: bool = False, check: bool = True, effort: float = 1.0
 ) -> Reordered:
-    """Put the operators of `model` in their best order, if that is better; nothing else in the file
-    changes.
+    """Put the operators of `model` in their best order, if that is better. The rest of the file
+    stays the same.
 
-    With `offline_plan`, tensor offsets may be stored too, in metadata that TFLM honours; a plan that
-    the file already has is made anew with another order, since it belongs to the old one. What is
-    better is what TFLM says: it allocates each of them, if it is installed and has all operators, and
-    else its planner is predicted. With `check`, old and new model are run and every tensor compared;
-    raises DiffersError if one differs, OracleError if neither reference engine runs the model.
-    `effort` is a factor of what the search for the order may do. Of a part of a network, a file with
-    that part alone is made first.
+    With `offline_plan`, also store tensor offsets, in metadata that TFLM uses. If the file already
+    has an offline plan and its order changes, a new plan replaces the old one. TFLM measures which
+    combination is best, if it is installed and has all operators; otherwise its planner is
+    predicted.
+
+    With `check`, the old and the new model run, and every tensor is compared. Raises DiffersError
+    if one differs, and OracleError if no reference engine runs the model. `effort` is the search
+    budget for the order. For a part of a network, a file with only that part is made first.
     """
     model = as_file(model, check=check)
     before = analyze(model, effort=effort)
@@ -300,5 +301,5 @@ def _expect_same(difference: Difference | None) -> None:
     raise DiffersError(
         f"the rewritten model gives different results: sample {difference.sample}, tensor "
         f"{difference.tensor}, element {difference.index}: {difference.left} became {difference.right}",
-        "this is a fault of lowtide; nothing was written. Please report it with the model",
+        "this is an internal error of lowtide, and it wrote no file; report it, with the model",
     )

@@ -63,9 +63,9 @@ class OutputsCheck:
 
 @dataclass(frozen=True, slots=True)
 class SimplifiedFile(Shown):
-    """The result of `simplify_model`: the new `model`, what was saved, and what was proved of it.
+    """The result of `simplify`: the new `model`, what it saves, and what was checked.
 
-    `model` is the one that was given where there was nothing to do.
+    `model` is the original one if there was nothing to do.
     """
 
     before: Model = field(repr=False)
@@ -80,10 +80,10 @@ class SimplifiedFile(Shown):
         return self.savings.anything
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the .tflite file, whole or not at all. Raises UsageError if it cannot be written.
+        """Write the .tflite file completely or not at all. Raises UsageError if that is not
+        possible.
 
-        The model that it was made from is never replaced; `force` replaces a file of another
-        kind.
+        It never replaces the original model; `force` replaces a file of another kind.
         """
         replacing = Replacing((Path(self.before.path),), force)
         write_atomically(Path(path), self.model.source, replacing)
@@ -101,15 +101,15 @@ def simplify_model(
 ) -> SimplifiedFile:
     """Remove from `model` the channels and operators that are constant for all inputs.
 
-    Its inputs, outputs and signatures stay, and so does its metadata, but for what names tensors or
-    operators by their position. With `reordered`, its operators are put in their best order, too, and
-    with `offline_plan` tensor offsets are stored, as by `lowtide.reorder`; one that the file has is made
-    anew. If there is nothing to simplify, none of this is done, unless with `always`.
-    Of a part of a network, a file with that part alone is made first.
+    Inputs, outputs and signatures stay the same. Metadata stays too, unless it names tensors or
+    operators by their position. With `reordered`, also put the operators in their best order. With
+    `offline_plan`, also store tensor offsets, as `lowtide.reorder` does. If the file has an offline
+    plan, a new one replaces it. If there is nothing to simplify, the result is the original model,
+    unless you give `always`. For a part of a network, a file with only that part is made first.
 
-    With `check`, both files are run in TFLM and LiteRT, as far as they can run the network, on `samples`
-    random and extreme inputs. Raises DiffersError if an output differs, OracleError if no reference
-    engine runs the network, MissingToolError if there is none.
+    With `check`, both files run in TFLM and LiteRT, as far as these can run the network, on
+    `samples` random and extreme inputs. Raises DiffersError if an output differs, OracleError if no
+    reference engine runs the network, and MissingToolError if none is installed.
     """
     model = as_file(model, check=check)
     graph = graph_of(model)
@@ -185,7 +185,7 @@ def _expect_same(want: Reference, made: Reference) -> None:
             f"the simplified model gives different results in {want.engine}: sample {differs.sample}, "
             f"output tensor {differs.tensor}, element {differs.index}: {differs.left} became "
             f"{differs.right}",
-            "this is a fault of lowtide; nothing was written. Please report it with the model",
+            "this is an internal error of lowtide, and it wrote no file; report it, with the model",
         )
 
 

@@ -32,10 +32,10 @@ _PROBABILITIES = Quant((1 / 256,), (-128,), 0)
 
 
 class Shapes:
-    """A network that is put together operator by operator; tensors are known by number.
+    """Builds a network operator by operator, from shapes alone. Tensors are numbers.
 
-    A method takes the tensors that an operator reads and returns the one that it makes. Shapes are
-    without the batch: [height, width, channels] of a map, [values] of a vector. Methods raise
+    A method takes the tensors that an operator reads, and returns the tensor that it makes. Shapes
+    are without the batch: [height, width, channels] for a map, [values] for a vector. Methods raise
     UsageError for shapes that do not fit together.
     """
 

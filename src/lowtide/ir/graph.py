@@ -19,10 +19,11 @@ Option = bool | int | float | str | tuple[int, ...] | tuple[float, ...] | None
 
 
 class DType(enum.Enum):
-    """A tensor's element type: its schema name, and (width in bits, a kind to tell types apart).
+    """The element type of a tensor: its schema name, and (width in bits, a kind to tell types
+    apart).
 
-    STRING, RESOURCE and VARIANT have no size in the file (0 bits): strings are made at run time,
-    and handles are kept by the runtime outside the arena.
+    STRING, RESOURCE and VARIANT have no size in the file (0 bits). Strings are made at run time,
+    and the runtime keeps handles outside the arena.
     """
 
     FLOAT32 = (32, "f")
@@ -68,11 +69,12 @@ class Quant:
 class Tensor:
     """One tensor of the main subgraph.
 
-    `data` holds a constant's bytes as stored (row-major, little-endian; a compressed form where
-    `is_sparse`), else None. Tensors of one `buffer` (its index in the file) share their contents. A
-    variable tensor keeps its contents between invocations; it starts as `initial`, or as zero. `shape`
-    is empty for a scalar. Weights `of_nibbles` are int8 here, and have four bits in the file. Of what is
-    `flipped`, some operators compute with uint8 and others with int8: see `ir.flipped`.
+    `data` holds a constant's bytes as stored, or None: row-major, little-endian, or compressed if
+    `is_sparse`. Tensors with the same `buffer` (its index in the file) share their contents. A
+    variable tensor keeps its contents between invocations; it starts as `initial`, or as zero.
+    `shape` is empty for a scalar. Weights `of_nibbles` are int8 here, and have four bits in the
+    file. For tensors that are `flipped`, some operators compute with uint8 and others with int8:
+    see `ir.flipped`.
     """
 
     id: int
@@ -106,11 +108,11 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One operator. An omitted optional input is -1; `custom` names a CUSTOM operator's code.
+    """One operator. An omitted optional input is -1; `custom` is the code of a CUSTOM operator.
 
-    `intermediates` are tensors that only carry quantisation parameters (LSTM gates). The `window` of a
-    convolution or pool is set by `ir.windows` when a network is read; an operator computes `as_litert`
-    where `passes.rounding` says so.
+    `intermediates` are tensors that only carry quantisation parameters (LSTM gates). `ir.windows`
+    sets the `window` of a convolution or pool when it reads a network. An operator computes
+    `as_litert` if `passes.rounding` says so.
     """
 
     id: int
@@ -126,7 +128,7 @@ class Op:
 
     @property
     def label(self) -> str:
-        """The type as users know it: the custom code for a CUSTOM operator."""
+        """The type as users know it: for a CUSTOM operator, its code."""
         return self.custom if self.custom else self.type
 
 
@@ -180,12 +182,13 @@ class Hop:
 class Graph:
     """The main subgraph: `tensors[i].id == i`, `ops[i].id == i`, operators in file order.
 
-    A verified graph (see `lowtide.ir.soundness`) has every reference in range, one maker per tensor,
-    and a file order in which every tensor is made before it is read.
+    A verified graph (see `lowtide.ir.soundness`) has every reference in range, one maker for each
+    tensor, and a file order in which every tensor is made before it is read.
 
-    `initial` holds what the subgraphs that CALL_ONCE runs assign to named variables; None if one of
-    them does anything else. `subgraphs` are those of the file that IF and WHILE run, by their number.
-    Of the tensors that are `turned`, axes 1 and 2 are the file's axes 2 and 1 (see `passes.hop`).
+    `initial` holds what the subgraphs that CALL_ONCE runs assign to named variables. It is None if
+    one of them does anything else. `subgraphs` are the file's subgraphs that IF and WHILE run, by
+    number. For tensors that are `turned`, axes 1 and 2 are the file's axes 2 and 1 (see
+    `passes.hop`).
     """
 
     name: str
@@ -200,23 +203,27 @@ class Graph:
 
     @property
     def given(self) -> tuple[int, ...]:
-        """What callers give, as tensors: the inputs, or the window that slides."""
+        """What callers give, as tensors: the inputs, or the sliding window."""
         return self.inputs if self.hop is None else (self.hop.window,)
 
     def tensor(self, op: Op, index: int) -> Tensor | None:
-        """Input `index` of `op`, or None where it is omitted."""
+        """Input `index` of `op`, or None if it is omitted."""
         if index >= len(op.inputs) or op.inputs[index] < 0:
             return None
         return self.tensors[op.inputs[index]]
 
     @property
     def weights_bytes(self) -> int:
-        """Bytes of all constants, a shared buffer counted once: what the weights take in flash."""
+        """Bytes of all constants, with a shared buffer counted once: what the weights take in
+        flash.
+        """
         return sum({t.buffer: len(t.data) for t in self.tensors if t.data is not None}.values())
 
     @property
     def variables_bytes(self) -> int:
-        """Bytes of variable tensors: RAM that lives between invocations, outside every peak."""
+        """Bytes of variable tensors: RAM that persists between invocations, and that no peak
+        includes.
+        """
         return sum(t.bytes for t in self.tensors if t.is_variable)
 
 
@@ -240,10 +247,11 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A loaded file: its main subgraph, and the bytes it came from.
+    """A loaded file: its main subgraph, and the bytes that it came from.
 
-    `subgraph_tensors` holds the number of tensors of every subgraph in the file, main one first.
-    If `graph` is a part of what the file holds (see `passes.cut`), `whole` is all of it.
+    `subgraph_tensors` holds the number of tensors of every subgraph in the file, the main one
+    first. If `graph` is a part of the network in the file (see `passes.cut`), `whole` is the whole
+    network.
     """
 
     path: str
@@ -257,5 +265,5 @@ class Model:
 
     @property
     def file_graph(self) -> Graph:
-        """What the file holds: `graph`, or that of which it is a part."""
+        """The network in the file: `graph`, or the network of which it is a part."""
         return self.graph if self.whole is None else self.whole

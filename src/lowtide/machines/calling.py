@@ -26,7 +26,7 @@ from lowtide.machines.glue import Interface
 
 Bytes = NDArray[np.uint8]
 
-_REMEDY: Final = "report this as a fault of lowtide"
+_REMEDY: Final = "this is an internal error of lowtide; report it, with the model"
 _SHOWN_LINES: Final = 12
 _REQUEST: Final = struct.Struct("=4q")  # what, samples, first, varied
 _REPLY: Final = struct.Struct("=2q")  # bytes of records, multiply-accumulates

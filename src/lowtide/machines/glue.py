@@ -54,7 +54,7 @@ def read_interface(bundle: Mapping[str, bytes], name: str) -> Interface:
         if f"{prefix}_{key}" not in found:
             raise BuildError(
                 f"the generated header {name}.h does not define {prefix}_{key} as a number",
-                "report this as a fault of lowtide",
+                "this is an internal error of lowtide; report it, with the model",
             )
         return found[f"{prefix}_{key}"]
 

@@ -79,7 +79,8 @@ def compiler_said(result: subprocess.CompletedProcess[str], what: str) -> str:
     lines = sorted(result.stderr.splitlines(), key=lambda line: _CAUSE.search(line) is None)
     shown = "\n".join(f"    {line}" for line in lines[:_SHOWN_LINES])
     raise BuildError(
-        f"the generated C does not {what}:\n{shown}", "report this as a fault of lowtide"
+        f"the generated C does not {what}:\n{shown}",
+        "this is an internal error of lowtide; report it, with the model",
     )
 
 

@@ -25,7 +25,7 @@ from lowtide.machines.toolchain import BoardLayout, Executable, build_for_board
 from lowtide.temporary import temporary_folder
 
 _REMEDY: Final = "choose a larger board, or a plan that needs less"
-_FAULT: Final = "report this as a fault of lowtide"
+_FAULT: Final = "this is an internal error of lowtide; report it, with the model"
 # Stack in bytes without which the harness itself could not work; it needs less than half of it.
 _LEAST_STACK: Final = 256
 

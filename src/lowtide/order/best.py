@@ -48,7 +48,7 @@ class OrderResult:
 
     @property
     def gap(self) -> float:
-        """How far the peak may be from the optimum, as a fraction of the lower bound."""
+        """How far the peak can be from the optimum, as a fraction of the lower bound."""
         return self.peak_bytes / self.lower_bound_bytes - 1 if self.lower_bound_bytes else 0.0
 
     def __str__(self) -> str:
@@ -61,11 +61,11 @@ class OrderResult:
 
 
 def best_order(model: Named | Graph, *, effort: float = 1.0) -> OrderResult:
-    """The order of operators with the least peak memory (paper 1's problem).
+    """Find the order of operators with the least peak memory (Liberis and Lane's problem).
 
-    Exact, with proof, unless a part of the graph is too large for the search's budget of states; then
-    a beam search's order is returned with the best lower bound found. `effort` is a factor of that
-    budget. If the file's order is optimal already, it is the one returned.
+    The order is exact, with proof, unless a part of the graph exceeds the search's budget of
+    states. Then the result is the order of a beam search, with the best lower bound found. `effort`
+    is a factor of that budget. If the file's order is already optimal, it is the result.
     """
     graph = graph_of(model if isinstance(model, Graph) else load(model))
     work = budget(_WORK, effort)

@@ -139,7 +139,7 @@ def _check_begin(graph: Graph, begin: Sequence[int]) -> None:
                 else "empty or a handle"
             )
             raise UsageError(
-                f"tensor {tensor} ({_short(value.name)}) is {kind}, which a caller cannot give",
+                f"tensor {tensor} ({_short(value.name)}) is {kind}, which your program cannot give",
                 "name a tensor in --from that an operator makes",
             )
 
@@ -179,8 +179,8 @@ def _check_ways(
             and graph.tensors[t].bytes
         )
         raise UsageError(
-            f"{_tensors(outputs)} depends on input {missing[0]} of the network also by a path that does "
-            f"not pass {_tensors(begin)}",
+            f"{_tensors(outputs)} also depends on input {missing[0]} of the network, by a path that "
+            f"bypasses {_tensors(begin)}",
             f"give `--from {','.join(map(str, whole))}`, which all paths pass, or end earlier with "
             "--until",
         )

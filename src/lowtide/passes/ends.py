@@ -61,7 +61,7 @@ def _nothing_to_turn(graph: Graph, which: str) -> UsageError:
     return UsageError(
         f"--{which}-layout nhwc: no {which} of the network passes through a TRANSPOSE between channels "
         "first and last",
-        f"leave it out: the program has the {which} as the file has it"
+        f"leave it out: the program uses the file's layout of the {which}"
         if _turned(bare, which) is bare
         else "give --quantized-io as well, because a conversion from or to floats is in between",
     )

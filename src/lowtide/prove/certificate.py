@@ -152,7 +152,7 @@ def check(document: Mapping[str, Any], source: bytes, files: Mapping[str, bytes]
 def _refused(why: str) -> RefusedError:
     return RefusedError(
         f"not proved: {why}",
-        "compile the model again and prove the new bundle; if that fails too, report a fault of lowtide",
+        "compile the model again and prove the new bundle; if that fails too, report it, with the model",
     )
 
 

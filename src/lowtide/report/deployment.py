@@ -192,7 +192,7 @@ def fault_of(result: Verified) -> tuple[str, str]:
     if mismatch is None or second is None or second.sides == "first":
         return (
             "the generated C differs from the reference kernels",
-            "this is a fault of lowtide; please report it with the model",
+            "this is an internal error of lowtide; report it, with the model",
         )
     where = f"at operator {mismatch.operator} ({plain(mismatch.type)})"
     if second.sides == "program" and second.engine == "tflm":
@@ -204,7 +204,7 @@ def fault_of(result: Verified) -> tuple[str, str]:
     return (
         f"the generated C differs from the reference kernels {where}, where these also differ from "
         f"each other; lowtide follows {ENGINES['tflm']}",
-        "this is a fault of lowtide; please report it with the model",
+        "this is an internal error of lowtide; report it, with the model",
     )
 
 

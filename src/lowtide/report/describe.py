@@ -21,7 +21,7 @@ Result = Analysis | Reordered | SimplifiedFile | Compiled | Planned | Verified |
 
 
 def describe(result: Result) -> str:
-    """What a command found, in lines for a terminal."""
+    """Describe the result of a command in lines for a terminal."""
     match result:
         case Analysis():
             return analysis_text(result)

@@ -31,7 +31,9 @@ def with_floats(file: bytes, name: str) -> bytes:
     kinds = [types[tensor.get("type", 0)] for tensor in tensors]
     state = any(op.get("intermediates") for op in main["operators"]) or "RESOURCE" in kinds
     if state or any(tensor.get("is_variable") for tensor in tensors):
-        raise UsageError(f"zoo:{name} has state, and no form in floats", "choose another network")
+        raise UsageError(
+            f"zoo:{name} has state, so it has no float version", "choose another network"
+        )
     floats = next(value for value, known in types.items() if known == "FLOAT32")
     for tensor, kind in zip(tensors, kinds, strict=True):
         quant = tensor.pop("quantization", None)

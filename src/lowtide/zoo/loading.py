@@ -19,11 +19,11 @@ Named = Model | bytes | str | Path
 
 
 def load(model: Named, *, max_file: int = MOST_FILE) -> Model:
-    """The model at a path, a built-in one named as "zoo:NAME", or that of the bytes of a file; one that
-    is loaded is returned as it is.
+    """Load a model from a path, from the bytes of a file, or a built-in one as "zoo:NAME".
 
-    Raises ModelError for a file that cannot be used, or of more than `max_file` bytes, UsageError for an
-    unknown zoo name, or for anything that is not a name.
+    A loaded model is returned unchanged. Raises ModelError for a file that cannot be used, or that
+    has more than `max_file` bytes. Raises UsageError for an unknown zoo name, or for anything that
+    is not a name.
     """
     match model:
         case Model():
@@ -37,6 +37,6 @@ def load(model: Named, *, max_file: int = MOST_FILE) -> Model:
         case str() | Path():
             return load_file(model, max_file=max_file)
     raise UsageError(
-        f"{type(model).__name__} is no model, and names none",
+        f"{type(model).__name__} is neither a model nor the name of one",
         "give a path, zoo:NAME, the bytes of a .tflite file, or what lowtide.load returns",
     )

@@ -64,8 +64,8 @@ def slide(
         )
     if ring and (axis > 1 or len(shaped.tensors[given].shape) == 2):
         raise UsageError(
-            f"--hop and --input const: rows of {list(shaped.tensors[given].shape)} along axis {axis} "
-            "are no rows to lowtide's kernels, which would read several of your ring as one",
+            f"--hop and --input const: lowtide's kernels read several rows of "
+            f"{list(shaped.tensors[given].shape)} along axis {axis} as one, so not from a ring",
             "leave out --input const",
         )
     cones = cones_of(shaped, axis)
@@ -117,7 +117,7 @@ def _nothing(graph: Graph, cones: Cones, hop: int) -> ModelError:
         inputs = [t for t in op.inputs if t in cones.moving]
         if not inputs:
             continue
-        what = f"--hop {hop}: nothing but the input can be kept"
+        what = f"--hop {hop}: only the input can be kept"
         name = f"operator {op.id} ({op.label})"
         if op.type == "TRANSPOSE" and inputs[0] in graph.turned:  # which is not the file's
             readers = readers_of(graph).get(op.outputs[0], [])
@@ -136,7 +136,7 @@ def _nothing(graph: Graph, cones: Cones, hop: int) -> ModelError:
                 f"{what}: all rows that {name} makes depend on the window's edges",
                 "leave out --hop, or give fewer rows",
             )
-    return ModelError(f"--hop {hop}: nothing but the input can be kept", "leave out --hop")
+    return ModelError(f"--hop {hop}: only the input can be kept", "leave out --hop")
 
 
 def _making(graph: Graph, op: Op) -> str:
