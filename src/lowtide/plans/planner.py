@@ -213,21 +213,26 @@ def default(plans: Plans) -> Point:
         return found + copied[choices] // FLASH_FOR_RAM
 
     def ways() -> Iterator[tuple[Costs, Candidate, Point | None]]:
-        """All plans; of those that are not placed the best that they can be, in all likelihood where one
-        has looked at them quickly."""
+        """All plans; of those that are not placed the best that they can be, their cost in all
+        likelihood where one has looked at them quickly."""
         for of in known:
             if looked_at[of] < _WELL:
-                cost, arena = of.likely if looked_at[of] else (of.cost, of.peak)
-                yield Costs(arena + beside(of, None), cost - of.waits, of.waits), of, None
+                cost = of.likely[0] if looked_at[of] else of.cost
+                yield Costs(of.peak + beside(of, None), cost - of.waits, of.waits), of, None
                 continue
             for point in of.points:
                 ram, waits = point.arena_bytes + beside(of, point), point.cost - point.instructions
                 yield Costs(ram, point.instructions, waits), of, point
 
+    def order(way: tuple[Costs, Candidate, Point | None]) -> tuple[int, int]:
+        """What is looked at first: the least RAM, in all likelihood."""
+        costs, of, point = way
+        above = of.likely[1] - of.peak if point is None and looked_at[of] else 0
+        return costs.ram + above, costs.work
+
     while True:
         every = list(ways())
-        left = (way for way in every if way[1:] not in refused)
-        mine, of, point = min(left, key=lambda way: (way[0].ram, way[0].work))
+        mine, of, point = min((way for way in every if way[1:] not in refused), key=order)
         wrong = [way for way in every if not is_worth(mine, way[0], of.path.quickest)]
         if any(way[2] is not None or way[0] is mine for way in wrong):
             refused.add((of, point))
