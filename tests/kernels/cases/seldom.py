@@ -153,6 +153,7 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
             for kernels in (_LARGE, ((5, 1), (3, 1)))
             for of in ({}, {"factor": "broad"})
         ),
+        (Convolutions(("UINT8",), _SMALL, (1, 2, 4, 8), (1, 2, 4, 5), most=(4, 2)), {}),
         # Filters for each channel, of any factors.
         (
             Convolutions(_BYTES, _SMALL, (1, 1, 2, 3), (1, 2, 3), depthwise=True),
@@ -230,6 +231,12 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
         )
         for channels in (range(1, 4), (11, 12, 20, 30))
         for narrow in (True, False)
+    ),
+    (
+        Convolutions(
+            *(("INT16",), _SMALL, (2, 4, 8), (2, 4, 6)), dilations=_DILATED, groups=2, most=(3, 9)
+        ),
+        {},
     ),
     # int16: in groups, of more products than fit 32 bits, in windows of hundreds of taps.
     *(
