@@ -136,7 +136,7 @@ def mirror(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
     return "MIRROR_PAD", [_ints(draw, sides)], made, options
 
 
-def _transpose(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
+def transpose(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
     del zero
     order = draw.rng.permutation(len(shape))
     made = x.transpose(0, *(order + 1))
@@ -249,7 +249,7 @@ def _resize(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
 
 
 _MOVES: tuple[Callable[..., Any], ...] = (
-    *(pad, mirror, _transpose, _transpose, _slice, _strided, _gather, blocks, _reverse, _tile),
+    *(pad, mirror, transpose, transpose, _slice, _strided, _gather, blocks, _reverse, _tile),
     _resize,
 )
 
@@ -257,7 +257,7 @@ _MOVES: tuple[Callable[..., Any], ...] = (
 def move(draw: Draw) -> Case:
     """PAD, TRANSPOSE and the like: operators of one tensor and constants."""
     dtype, scale, zero = _typed(draw)
-    shape = _shape(draw)
+    shape = draw.wished("shape", lambda: _shape(draw))
     x, values = draw.input(shape, dtype, scale, zero)
     how = draw.wished("move", lambda: draw.one(*_MOVES))
     kind, more, made, options = how(draw, shape, values, zero)

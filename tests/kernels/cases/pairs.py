@@ -240,7 +240,7 @@ _COMPARISONS: dict[str, tuple[str, Any]] = {
 def comparison(draw: Draw) -> Case:
     """EQUAL and its like."""
     kind = draw.one(*_COMPARISONS)
-    dtype = draw.one("INT8", "UINT8", "INT32", "INT64", "BOOL")
+    dtype = draw.wished("dtype", lambda: draw.one("INT8", "UINT8", "INT32", "INT64", "BOOL"))
     if dtype == "BOOL" and kind not in ("EQUAL", "NOT_EQUAL"):
         dtype = "INT8"
     scales: Any = (None, None)

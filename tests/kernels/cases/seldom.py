@@ -15,8 +15,8 @@ import numpy as np
 
 from .arithmetic import TYPES
 from .drawing import Array, Case, Draw
-from .moves import blocks, mirror, move, pad
-from .pairs import addition, extreme, product
+from .moves import blocks, mirror, move, pad, transpose
+from .pairs import addition, comparison, extreme, product
 from .products import block, convolve, convolve_depthwise, framed
 from .reductions import pool, reduction
 from .sequences import lstm, svdf
@@ -86,6 +86,11 @@ _PAIRS: tuple[tuple[Any, Mapping[str, Any]], ...] = tuple(
     for dtype in ("INT8", "UINT8", "INT16")
     for shapes in _SHAPES
 )
+_COMPARED: tuple[tuple[Any, Mapping[str, Any]], ...] = tuple(
+    (comparison, {"dtype": dtype, "shapes": shapes})
+    for dtype in ("INT8", "UINT8", "INT32", "INT64", "BOOL")
+    for shapes in (((3, 4, 5), (3, 4, 1)), ((2, 3, 1), (2, 1, 4)))
+)
 _POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 _SIXES = (addition, product)
 
@@ -133,7 +138,7 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
         # Windows that are made two at once, in rows of padding, and others like them.
         (
             Convolutions(
-                *(("INT8",), ((5, 5), (7, 7), (3, 5), (3, 7)), range(12, 25, 4), (1,)),
+                *(("INT8",), ((5, 5), (7, 7), (3, 5), (3, 7)), (12, 15, 18, 20, 24), (1,)),
                 *(((1, 1), (2, 2)), ((1, 1),), (4, 24)),
                 depthwise=True,
             ),
@@ -141,7 +146,7 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
         ),
         (
             Convolutions(
-                *(("INT8",), ((3, 3), (5, 5), (3, 7), (8, 5), (8, 7)), range(12, 25, 4), (1,)),
+                *(("INT8",), ((3, 3), (5, 5), (3, 7), (8, 5), (8, 7)), (12, 14, 17, 24), (1,)),
                 *(((1, 1), (3, 3), (2, 3)), ((1, 1), (1, 2)), (9, 24)),
                 depthwise=True,
             ),
@@ -150,10 +155,18 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
         # Narrow maps, beside which whole pieces of a row lie in padding.
         *(
             (Convolutions(("INT8",), kernels, range(4, 14), (1,), most=(4, 2), depthwise=True), of)
-            for kernels in (_LARGE, ((5, 1), (3, 1)))
+            for kernels in (_SMALL, _LARGE, ((5, 1), (3, 1)))
             for of in ({}, {"factor": "broad"})
         ),
         (Convolutions(("UINT8",), _SMALL, (1, 2, 4, 8), (1, 2, 4, 5), most=(4, 2)), {}),
+        (
+            Convolutions(
+                *(("INT8",), ((7, 7), (5, 5), (5, 1), (6, 3)), range(4, 14), (1,), (_BOTH,)),
+                *(((1, 2), (1, 3)), (4, 30)),
+                depthwise=True,
+            ),
+            {"factor": "broad"},
+        ),
         # Filters for each channel, of any factors.
         (
             Convolutions(_BYTES, _SMALL, (1, 1, 2, 3), (1, 2, 3), depthwise=True),
@@ -224,7 +237,7 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     *(
         (
             Convolutions(
-                *(("INT16",), ((3, 3), (1, 2), (2, 3)), channels, range(1, 6)),
+                *(("INT16",), ((3, 3), (1, 2), (2, 1)), channels, range(1, 6)),
                 dilations=((1, 2), (2, 3)),
             ),
             {"narrow": narrow, "bias": "usual"},
@@ -237,6 +250,12 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
             *(("INT16",), _SMALL, (2, 4, 8), (2, 4, 6)), dilations=_DILATED, groups=2, most=(3, 9)
         ),
         {},
+    ),
+    (
+        Convolutions(
+            *(("INT16",), _SMALL, (3, 9), (3, 6)), dilations=_DILATED, groups=3, most=(3, 9)
+        ),
+        {"factor": "least"},
     ),
     # int16: in groups, of more products than fit 32 bits, in windows of hundreds of taps.
     *(
@@ -289,6 +308,7 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     ),
     # Operands that are spread, each in every type; factors of 1 and more; the greatest value alone.
     *_PAIRS,
+    *_COMPARED,
     *(
         (product, {"dtype": dtype, "scales": scales})
         for dtype in ("INT8", "UINT8", "INT16")
@@ -306,6 +326,11 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     ),
     # Pieces of a row that differ from step to step.
     *((move, {"move": how}) for how in (blocks, blocks, mirror, pad)),
+    *((move, {"move": blocks, "shape": shape}) for shape in ((6, 4, 5, 8), (4, 2, 6, 4))),
+    *(
+        (move, {"move": transpose, "shape": shape})
+        for shape in ((3, 4, 5), (2, 3, 4, 5), (5, 1, 3, 2), (1, 6, 4, 3))
+    ),
     # Factors that are shifted left.
     *(
         (quantize, {"types": (source, target), "scales": scales, **of})
