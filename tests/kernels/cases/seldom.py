@@ -7,54 +7,23 @@ is not left to chance (`Draw.wishes`): all else is drawn as ever.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from .arithmetic import TYPES
+from .convolutions import BOTH, Convolutions
 from .drawing import Array, Case, Draw
 from .moves import blocks, mirror, move, pad, transpose
 from .pairs import addition, comparison, extreme, product
-from .products import block, convolve, convolve_depthwise, framed
+from .products import block
 from .reductions import pool, reduction
 from .sequences import lstm, svdf
 from .sums import batch_matmul, normalise, transpose_conv
 from .unary import quantize
 
 _BYTES = ("INT8", "UINT8")
-_BOTH = (1, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Convolutions:
-    """Convolutions of some types, kernels, channels, and filters: for each channel, if they are
-    `depthwise`; of maps of up to `most` rows and columns. Often in a frame of padding."""
-
-    types: Sequence[str]
-    kernels: Sequence[tuple[int, int]]
-    channels: Sequence[int]
-    filters: Sequence[int]
-    strides: Sequence[tuple[int, int]] = (_BOTH, _BOTH, (2, 2))
-    dilations: Sequence[tuple[int, int]] = (_BOTH,)
-    most: tuple[int, int] = (4, 12)
-    groups: int = 1
-    depthwise: bool = False
-
-    def __call__(self, draw: Draw) -> Case:
-        """One of them."""
-        dtype, channels = draw.one(*self.types), draw.one(*self.channels)
-        kernel, filters = draw.one(*self.kernels), draw.one(*self.filters)
-        window = kernel, draw.one(*self.strides), draw.one(*self.dilations), draw.chance(0.5)
-        shape: tuple[int, ...] = (1, *(draw.within(1, most) for most in self.most), channels)
-        source = None
-        if not window[3] and draw.chance(0.7):
-            source = framed(draw, dtype, shape, window)
-            shape = source.values.shape[1:]
-        if self.depthwise:
-            return draw.done(convolve_depthwise(draw, dtype, shape, filters, window, source))
-        return draw.done(convolve(draw, dtype, shape, filters, window, self.groups, source))
 
 
 def _divisors(shape: tuple[int, ...], dtype: str, zero: int) -> Array:
@@ -73,7 +42,7 @@ _SMALL = ((3, 3), (3, 3), (2, 3), (3, 2), (2, 2), (1, 3), (1, 2))
 _LARGE = ((5, 5), (4, 4), (7, 3), (3, 5), (7, 7), (5, 1), (1, 7), (6, 2))
 _WIDE = ((5, 5), (7, 7), (6, 7), (4, 9), (9, 4), (4, 5))
 _TALL = ((13, 5), (14, 5), (10, 7), (11, 7), (22, 3), (33, 2))
-_DILATED = (_BOTH, (2, 2), (1, 3), (3, 1), (2, 5))
+_DILATED = (BOTH, (2, 2), (1, 3), (3, 1), (2, 5))
 _ONE = ((1, 1),)
 _SHAPES = (
     *(((3, 4, 5), (3, 4, 1)), ((3, 4, 1), (3, 4, 5)), ((2, 6), (2, 1)), ((2, 1), (2, 6))),
@@ -161,7 +130,7 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
         (Convolutions(("UINT8",), _SMALL, (1, 2, 4, 8), (1, 2, 4, 5), most=(4, 2)), {}),
         (
             Convolutions(
-                *(("INT8",), ((7, 7), (5, 5), (5, 1), (6, 3)), range(4, 14), (1,), (_BOTH,)),
+                *(("INT8",), ((7, 7), (5, 5), (5, 1), (6, 3)), range(4, 14), (1,), (BOTH,)),
                 *(((1, 2), (1, 3)), (4, 30)),
                 depthwise=True,
             ),
