@@ -195,6 +195,11 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
         for of in ({}, {"factor": "broad"})
     ),
     # Single pixels of many channels; three pixels at once.
+    *(
+        (Convolutions(("INT8",), _ONE, (16, 20, 32, 48), range(1, 13), (BOTH,), most=(2, 11)), of)
+        for of in ({"factor": "usual"}, {"factor": "usual", "six": True})
+    ),
+    (Convolutions(("INT8",), _SMALL, range(1, 9), range(1, 6)), {"factor": "broad", "six": True}),
     (Convolutions(("INT8",), _ONE, range(16, 49, 4), range(1, 4), most=(2, 11)), {}),
     (Convolutions(("INT8",), _ONE, range(16, 49, 4), range(1, 13), most=(2, 11)), {}),
     (Convolutions(("INT8",), _ONE, range(16, 49, 4), range(1, 13), most=(2, 11)), {"six": True}),
@@ -278,6 +283,10 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     # Operands that are spread, each in every type; factors of 1 and more; the greatest value alone.
     *_PAIRS,
     *_COMPARED,
+    *(
+        (extreme, {"kind": kind, "dtype": "INT64", "shapes": ((3, 4, 5), (3, 4, 1))})
+        for kind in ("MINIMUM", "MAXIMUM")
+    ),
     *(
         (product, {"dtype": dtype, "scales": scales})
         for dtype in ("INT8", "UINT8", "INT16")
