@@ -185,7 +185,8 @@ def blocks(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
         made = cut.transpose(0, 1, 2, 4, 3, 5, 6)
         made = made.reshape(samples, n, h // block, w // block, -1)
         return "SPACE_TO_DEPTH", [], made, ("SpaceToDepthOptions", {"block_size": block})
-    if c % block**2:
+    only = draw.tensors[draw.inputs[-1]].dtype == "INT8"  # TFLM has no others
+    if c % block**2 or not only:
         raise RedrawError
     cut = x.reshape(samples, n, h, w, block, block, -1).transpose(0, 1, 2, 4, 3, 5, 6)
     made = cut.reshape(samples, n, h * block, w * block, -1)
