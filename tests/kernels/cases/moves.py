@@ -163,7 +163,7 @@ def _strided(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
     return "STRIDED_SLICE", inputs, x[(slice(None), *cut)], options
 
 
-def _gather(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
+def gather(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
     del zero
     axis = draw.within(0, len(shape) - 1)
     at = draw.rng.integers(0, shape[axis], draw.within(1, 6))
@@ -252,7 +252,7 @@ def _resize(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
 
 
 _MOVES: tuple[Callable[..., Any], ...] = (
-    *(pad, mirror, transpose, transpose, _slice, _strided, _gather, blocks, _reverse, _tile),
+    *(pad, mirror, transpose, transpose, _slice, _strided, gather, blocks, _reverse, _tile),
     _resize,
 )
 

@@ -15,7 +15,7 @@ import numpy as np
 from .arithmetic import TYPES
 from .convolutions import BOTH, Convolutions
 from .drawing import Array, Case, Draw
-from .moves import blocks, mirror, move, pad, transpose
+from .moves import blocks, gather, mirror, move, pad, transpose
 from .pairs import addition, comparison, extreme, product
 from .products import block
 from .reductions import pool, reduction
@@ -58,7 +58,7 @@ _PAIRS: tuple[tuple[Any, Mapping[str, Any]], ...] = tuple(
 _COMPARED: tuple[tuple[Any, Mapping[str, Any]], ...] = tuple(
     (comparison, {"dtype": dtype, "shapes": shapes})
     for dtype in ("INT8", "UINT8", "INT32", "INT64", "BOOL")
-    for shapes in (((3, 4, 5), (3, 4, 1)), ((2, 3, 1), (2, 1, 4)))
+    for shapes in (((1, 2, 3, 4), (1, 2, 3, 1)), ((1, 2, 3, 1), (1, 2, 1, 4)))
 )
 _POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 _SIXES = (addition, product)
@@ -197,7 +197,7 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     # Single pixels of many channels; three pixels at once.
     *(
         (Convolutions(("INT8",), _ONE, (16, 20, 32, 48), range(1, 13), (BOTH,), most=(2, 11)), of)
-        for of in ({"factor": "usual"}, {"factor": "usual", "six": True})
+        for of in ({"factor": "usual"}, *({"factor": "usual", "six": True},) * 3)
     ),
     (Convolutions(("INT8",), _SMALL, range(1, 9), range(1, 6)), {"factor": "broad", "six": True}),
     (Convolutions(("INT8",), _ONE, range(16, 49, 4), range(1, 4), most=(2, 11)), {}),
@@ -284,7 +284,7 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     *_PAIRS,
     *_COMPARED,
     *(
-        (extreme, {"kind": kind, "dtype": "INT64", "shapes": ((3, 4, 5), (3, 4, 1))})
+        (extreme, {"kind": kind, "dtype": "INT64", "shapes": ((1, 2, 3, 4), (1, 2, 3, 1))})
         for kind in ("MINIMUM", "MAXIMUM")
     ),
     *(
@@ -304,6 +304,7 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     ),
     # Pieces of a row that differ from step to step.
     *((move, {"move": how}) for how in (blocks, blocks, mirror, pad)),
+    (move, {"move": gather, "shape": (1, 3, 4, 5)}),
     *((move, {"move": blocks, "shape": shape}) for shape in ((6, 4, 5, 8), (4, 2, 6, 4))),
     *(
         (move, {"move": transpose, "shape": shape})
