@@ -62,7 +62,7 @@ def main() -> int:
     )
     parser.add_argument("--on", action="append", choices=("host", *BOARDS), help="there alone")
     parser.add_argument("--cases", type=int, default=4_000_000, help="calls of kernels here")
-    parser.add_argument("--board-cases", type=int, default=250_000, help="calls on each board")
+    parser.add_argument("--board-cases", type=int, default=600_000, help="calls on each board")
     parser.add_argument("--every", type=int, default=1, help="each so many-th network alone")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--family", action="append", default=[], help="these alone")

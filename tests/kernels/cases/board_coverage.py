@@ -24,7 +24,7 @@ _FIRST, _MOST = 2000, 60_000
 how many these are: it is slow."""
 _LOOPS = ("for (", "while (")
 _NEVER = "never runs"
-_OFTEN = (*("conv", "depthwise", "dense", "block") * 2, *("seldom",) * 60)
+_OFTEN = (*("conv", "depthwise", "dense", "block") * 2, *("seldom",) * 60, *FAMILIES)
 """Families that are drawn more often than others: they have the kernels in assembly, or many rows."""
 
 

@@ -136,7 +136,7 @@ def mirror(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
     return "MIRROR_PAD", [_ints(draw, sides)], made, options
 
 
-def _transpose(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
+def transpose(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
     del zero
     order = draw.rng.permutation(len(shape))
     made = x.transpose(0, *(order + 1))
@@ -163,7 +163,7 @@ def _strided(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
     return "STRIDED_SLICE", inputs, x[(slice(None), *cut)], options
 
 
-def _gather(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
+def gather(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
     del zero
     axis = draw.within(0, len(shape) - 1)
     at = draw.rng.integers(0, shape[axis], draw.within(1, 6))
@@ -185,7 +185,8 @@ def blocks(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
         made = cut.transpose(0, 1, 2, 4, 3, 5, 6)
         made = made.reshape(samples, n, h // block, w // block, -1)
         return "SPACE_TO_DEPTH", [], made, ("SpaceToDepthOptions", {"block_size": block})
-    if c % block**2:
+    only = draw.tensors[draw.inputs[-1]].dtype == "INT8"  # TFLM has no others
+    if c % block**2 or not only:
         raise RedrawError
     cut = x.reshape(samples, n, h, w, block, block, -1).transpose(0, 1, 2, 4, 3, 5, 6)
     made = cut.reshape(samples, n, h * block, w * block, -1)
@@ -200,6 +201,8 @@ def _batches(draw: Draw, x: Ints, zero: int) -> Any:
     if draw.chance(0.5):
         top, left = draw.within(0, 2), draw.within(0, 2)
         sides = [(top, -(h + top) % high), (left, -(w + left) % wide)]
+        if draw.tensors[draw.inputs[-1]].dtype == "INT8" and np.any(sides):
+            raise RedrawError  # TFLM pads with whatever is in memory
         wider = np.pad(x, [(0, 0), (0, 0), *sides, (0, 0)], constant_values=zero)
         h, w = wider.shape[2] // high, wider.shape[3] // wide
         cut = wider.reshape(samples, n, h, high, w, wide, c).transpose(0, 3, 5, 1, 2, 4, 6)
@@ -249,7 +252,7 @@ def _resize(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
 
 
 _MOVES: tuple[Callable[..., Any], ...] = (
-    *(pad, mirror, _transpose, _transpose, _slice, _strided, _gather, blocks, _reverse, _tile),
+    *(pad, mirror, transpose, transpose, _slice, _strided, gather, blocks, _reverse, _tile),
     _resize,
 )
 
@@ -257,7 +260,7 @@ _MOVES: tuple[Callable[..., Any], ...] = (
 def move(draw: Draw) -> Case:
     """PAD, TRANSPOSE and the like: operators of one tensor and constants."""
     dtype, scale, zero = _typed(draw)
-    shape = _shape(draw)
+    shape = draw.wished("shape", lambda: _shape(draw))
     x, values = draw.input(shape, dtype, scale, zero)
     how = draw.wished("move", lambda: draw.one(*_MOVES))
     kind, more, made, options = how(draw, shape, values, zero)

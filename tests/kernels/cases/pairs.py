@@ -218,7 +218,7 @@ def extreme(draw: Draw) -> Case:
         made = a & b if kind == "LOGICAL_AND" else a | b
         named = "LogicalAndOptions" if kind == "LOGICAL_AND" else "LogicalOrOptions"
         return _finished(draw, kind, inputs, made, "BOOL", None, 0, (named, {}), 1)
-    dtype = draw.one("INT8", "UINT8", "INT16", "INT32", "INT64")
+    dtype = draw.wished("dtype", lambda: draw.one("INT8", "UINT8", "INT16", "INT32", "INT64"))
     scale = None if dtype in ("INT32", "INT64") else draw.scale()
     zero = 0 if scale is None else draw.zero(dtype)
     inputs, a, b = _two(draw, dtype, (scale, scale), (zero, zero))
@@ -240,7 +240,7 @@ _COMPARISONS: dict[str, tuple[str, Any]] = {
 def comparison(draw: Draw) -> Case:
     """EQUAL and its like."""
     kind = draw.one(*_COMPARISONS)
-    dtype = draw.one("INT8", "UINT8", "INT32", "INT64", "BOOL")
+    dtype = draw.wished("dtype", lambda: draw.one("INT8", "UINT8", "INT32", "INT64", "BOOL"))
     if dtype == "BOOL" and kind not in ("EQUAL", "NOT_EQUAL"):
         dtype = "INT8"
     scales: Any = (None, None)

@@ -7,54 +7,23 @@ is not left to chance (`Draw.wishes`): all else is drawn as ever.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from .arithmetic import TYPES
+from .convolutions import BOTH, Convolutions
 from .drawing import Array, Case, Draw
-from .moves import blocks, mirror, move, pad
-from .pairs import addition, extreme, product
-from .products import block, convolve, convolve_depthwise, framed
+from .moves import blocks, gather, mirror, move, pad, transpose
+from .pairs import addition, comparison, extreme, product
+from .products import block
 from .reductions import pool, reduction
 from .sequences import lstm, svdf
 from .sums import batch_matmul, normalise, transpose_conv
 from .unary import quantize
 
 _BYTES = ("INT8", "UINT8")
-_BOTH = (1, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Convolutions:
-    """Convolutions of some types, kernels, channels, and filters: for each channel, if they are
-    `depthwise`; of maps of up to `most` rows and columns. Often in a frame of padding."""
-
-    types: Sequence[str]
-    kernels: Sequence[tuple[int, int]]
-    channels: Sequence[int]
-    filters: Sequence[int]
-    strides: Sequence[tuple[int, int]] = (_BOTH, _BOTH, (2, 2))
-    dilations: Sequence[tuple[int, int]] = (_BOTH,)
-    most: tuple[int, int] = (4, 12)
-    groups: int = 1
-    depthwise: bool = False
-
-    def __call__(self, draw: Draw) -> Case:
-        """One of them."""
-        dtype, channels = draw.one(*self.types), draw.one(*self.channels)
-        kernel, filters = draw.one(*self.kernels), draw.one(*self.filters)
-        window = kernel, draw.one(*self.strides), draw.one(*self.dilations), draw.chance(0.5)
-        shape: tuple[int, ...] = (1, *(draw.within(1, most) for most in self.most), channels)
-        source = None
-        if not window[3] and draw.chance(0.7):
-            source = framed(draw, dtype, shape, window)
-            shape = source.values.shape[1:]
-        if self.depthwise:
-            return draw.done(convolve_depthwise(draw, dtype, shape, filters, window, source))
-        return draw.done(convolve(draw, dtype, shape, filters, window, self.groups, source))
 
 
 def _divisors(shape: tuple[int, ...], dtype: str, zero: int) -> Array:
@@ -73,7 +42,7 @@ _SMALL = ((3, 3), (3, 3), (2, 3), (3, 2), (2, 2), (1, 3), (1, 2))
 _LARGE = ((5, 5), (4, 4), (7, 3), (3, 5), (7, 7), (5, 1), (1, 7), (6, 2))
 _WIDE = ((5, 5), (7, 7), (6, 7), (4, 9), (9, 4), (4, 5))
 _TALL = ((13, 5), (14, 5), (10, 7), (11, 7), (22, 3), (33, 2))
-_DILATED = (_BOTH, (2, 2), (1, 3), (3, 1), (2, 5))
+_DILATED = (BOTH, (2, 2), (1, 3), (3, 1), (2, 5))
 _ONE = ((1, 1),)
 _SHAPES = (
     *(((3, 4, 5), (3, 4, 1)), ((3, 4, 1), (3, 4, 5)), ((2, 6), (2, 1)), ((2, 1), (2, 6))),
@@ -85,6 +54,11 @@ _PAIRS: tuple[tuple[Any, Mapping[str, Any]], ...] = tuple(
     for make in (addition, product)
     for dtype in ("INT8", "UINT8", "INT16")
     for shapes in _SHAPES
+)
+_COMPARED: tuple[tuple[Any, Mapping[str, Any]], ...] = tuple(
+    (comparison, {"dtype": dtype, "shapes": shapes})
+    for dtype in ("INT8", "UINT8", "INT32", "INT64", "BOOL")
+    for shapes in (((1, 2, 3, 4), (1, 2, 3, 1)), ((1, 2, 3, 1), (1, 2, 1, 4)))
 )
 _POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 _SIXES = (addition, product)
@@ -133,16 +107,27 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
         # Windows that are made two at once, in rows of padding, and others like them.
         (
             Convolutions(
-                *(("INT8",), ((5, 5), (7, 7), (3, 5), (3, 7)), range(12, 25, 4), (1,)),
+                *(("INT8",), ((5, 5), (7, 7), (3, 5), (3, 7)), (12, 15, 18, 20, 24), (1,)),
                 *(((1, 1), (2, 2)), ((1, 1),), (4, 24)),
                 depthwise=True,
             ),
             {"factor": "usual"},
         ),
+        *(
+            (
+                Convolutions(
+                    *(("INT8",), ((3, 3), (3, 5), (3, 7), (5, 5), (5, 7)), channels, (1,)),
+                    *(((1, 1), (3, 3)), ((1, 1), (1, 2)), (13, 8)),
+                    depthwise=True,
+                ),
+                {"factor": "usual"},
+            )
+            for channels in ((12, 24), (14, 17))
+        ),
         (
             Convolutions(
-                *(("INT8",), ((3, 3), (5, 5), (3, 7), (8, 5), (8, 7)), range(12, 25, 4), (1,)),
-                *(((1, 1), (3, 3), (2, 3)), ((1, 1), (1, 2)), (9, 24)),
+                *(("INT8",), ((10, 7), (13, 5)), (12, 14, 17, 24), (1,)),
+                *(((1, 1), (3, 3)), (BOTH,), (13, 8)),
                 depthwise=True,
             ),
             {"factor": "usual"},
@@ -150,8 +135,17 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
         # Narrow maps, beside which whole pieces of a row lie in padding.
         *(
             (Convolutions(("INT8",), kernels, range(4, 14), (1,), most=(4, 2), depthwise=True), of)
-            for kernels in (_LARGE, ((5, 1), (3, 1)))
+            for kernels in (_SMALL, _LARGE, ((5, 1), (3, 1)))
             for of in ({}, {"factor": "broad"})
+        ),
+        (Convolutions(("UINT8",), _SMALL, (1, 2, 4, 8), (1, 2, 4, 5), most=(4, 2)), {}),
+        (
+            Convolutions(
+                *(("INT8",), ((7, 7), (5, 5), (5, 1), (6, 3)), range(4, 14), (1,), (BOTH,)),
+                *(((1, 2), (1, 3)), (4, 30)),
+                depthwise=True,
+            ),
+            {"factor": "broad"},
         ),
         # Filters for each channel, of any factors.
         (
@@ -212,6 +206,11 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
         for of in ({}, {"factor": "broad"})
     ),
     # Single pixels of many channels; three pixels at once.
+    *(
+        (Convolutions(("INT8",), _ONE, (16, 20, 32, 48), range(1, 13), (BOTH,), most=(2, 11)), of)
+        for of in ({"factor": "usual"}, *({"factor": "usual", "six": True},) * 3)
+    ),
+    (Convolutions(("INT8",), _SMALL, range(1, 9), range(1, 6)), {"factor": "broad", "six": True}),
     (Convolutions(("INT8",), _ONE, range(16, 49, 4), range(1, 4), most=(2, 11)), {}),
     (Convolutions(("INT8",), _ONE, range(16, 49, 4), range(1, 13), most=(2, 11)), {}),
     (Convolutions(("INT8",), _ONE, range(16, 49, 4), range(1, 13), most=(2, 11)), {"six": True}),
@@ -223,13 +222,25 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     *(
         (
             Convolutions(
-                *(("INT16",), ((3, 3), (1, 2), (2, 3)), channels, range(1, 6)),
+                *(("INT16",), ((3, 3), (1, 2), (2, 1)), channels, range(1, 6)),
                 dilations=((1, 2), (2, 3)),
             ),
             {"narrow": narrow, "bias": "usual"},
         )
         for channels in (range(1, 4), (11, 12, 20, 30))
         for narrow in (True, False)
+    ),
+    (
+        Convolutions(
+            *(("INT16",), _SMALL, (2, 4, 8), (2, 4, 6)), dilations=_DILATED, groups=2, most=(3, 9)
+        ),
+        {},
+    ),
+    (
+        Convolutions(
+            *(("INT16",), _SMALL, (3, 9), (3, 6)), dilations=_DILATED, groups=3, most=(3, 9)
+        ),
+        {"factor": "least"},
     ),
     # int16: in groups, of more products than fit 32 bits, in windows of hundreds of taps.
     *(
@@ -282,6 +293,11 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     ),
     # Operands that are spread, each in every type; factors of 1 and more; the greatest value alone.
     *_PAIRS,
+    *_COMPARED,
+    *(
+        (extreme, {"kind": kind, "dtype": "INT64", "shapes": ((1, 2, 3, 4), (1, 2, 3, 1))})
+        for kind in ("MINIMUM", "MAXIMUM")
+    ),
     *(
         (product, {"dtype": dtype, "scales": scales})
         for dtype in ("INT8", "UINT8", "INT16")
@@ -299,6 +315,12 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     ),
     # Pieces of a row that differ from step to step.
     *((move, {"move": how}) for how in (blocks, blocks, mirror, pad)),
+    (move, {"move": gather, "shape": (1, 3, 4, 5)}),
+    *((move, {"move": blocks, "shape": shape}) for shape in ((6, 4, 5, 8), (4, 2, 6, 4))),
+    *(
+        (move, {"move": transpose, "shape": shape})
+        for shape in ((3, 4, 5), (2, 3, 4, 5), (5, 1, 3, 2), (1, 6, 4, 3))
+    ),
     # Factors that are shifted left.
     *(
         (quantize, {"types": (source, target), "scales": scales, **of})

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from .boards import PLACES, Batch
+from .convolutions import Convolutions
 from .coverage import COUNTED
 from .drawing import Case, Draw
 from .families import FAMILIES
 from .oracle import differences
 from .running import on_board, run
-from .seldom import Convolutions
 
 
 @pytest.mark.parametrize("family", FAMILIES)

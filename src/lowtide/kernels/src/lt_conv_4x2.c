@@ -238,14 +238,14 @@ static inline void run_all(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt_4x
     of->out += pixels * out_c;
 }
 
-/* A row but for its last `left` pixels; returns where these go. */
-LT_INLINE lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t left, void (*two)(lt_4x2 *),
-                         void (*one)(lt_4x2 *))
+/* A row but for its last `left` pixels, which is `direct` and `lean`, or not; returns where these go. */
+LT_INLINE lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t left, uint32_t direct,
+                         uint32_t lean, void (*two)(lt_4x2 *), void (*one)(lt_4x2 *))
 {
     int32_t x = 0, end = p->out_w - left, out_c = p->out_c, rest = out_c & 3;
-    int32_t paired = (p->lean != 0U) ? 0 : (end & ~1);
+    int32_t paired = (lean != 0U) ? 0 : (end & ~1);
     lt_4x2 of = {NULL, step->scratch, p->quads, step->out[0], out_c, out_c >> 2};
-    if (p->direct != 0U) {
+    if (direct != 0U) {
         int32_t pitch = p->stride_w * p->in_c, words = p->words;
         const int8_t *pixel = step->in[0];
         for (; x < paired; x += 2) {
@@ -270,14 +270,14 @@ LT_INLINE lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t l
 LT_SHARED void lt_conv_4x2_s8_row(const void *params, const lt_step *step)
 {
     const lt_conv_4x2_s8 *p = params;
-    lt_4x2 of = run_row(p, step, 0, lt_4x2_two, lt_4x2_one);
+    lt_4x2 of = run_row(p, step, 0, p->direct, p->lean, lt_4x2_two, lt_4x2_one);
     lt_clamp_row(step->out[0], of.out, p->low, p->high);
 }
 
 LT_SHARED void lt_conv_4x2_s8_any(const void *params, const lt_step *step)
 {
     const lt_conv_4x2_s8 *p = params;
-    lt_4x2 of = run_row(p, step, 0, lt_4x2_two_any, lt_4x2_one_any);
+    lt_4x2 of = run_row(p, step, 0, p->direct, p->lean, lt_4x2_two_any, lt_4x2_one_any);
     lt_clamp_row(step->out[0], of.out, p->low, p->high);
 }
 
@@ -285,7 +285,7 @@ LT_SHARED void lt_conv_4x2_s8_three(const void *params, const lt_step *step)
 {
     const lt_conv_4x2_s8 *p = params;
     int32_t left = p->out_w > 2 && (p->out_w & 1) != 0 ? 3 : 0, pitch = p->stride_w * p->in_c;
-    lt_4x2 of = run_row(p, step, left, lt_4x2_two, lt_4x2_one);
+    lt_4x2 of = run_row(p, step, left, 1, 0, lt_4x2_two, lt_4x2_one);
     if (left > 0) {
         const int8_t *pixel = (const int8_t *)step->in[0] + (p->out_w - 3) * pitch;
         lt_4x2_unpack_three(step->scratch, pixel, pitch, p->words);

@@ -1,0 +1,42 @@
+"""Convolutions of given sizes, in maps and frames that are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .drawing import Case, Draw
+from .products import convolve, convolve_depthwise, framed
+
+BOTH = (1, 1)
+"""A stride or dilation, along rows and columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Convolutions:
+    """Convolutions of some types, kernels, channels, and filters: for each channel, if they are
+    `depthwise`; of maps of up to `most` rows and columns. Often in a frame of padding."""
+
+    types: Sequence[str]
+    kernels: Sequence[tuple[int, int]]
+    channels: Sequence[int]
+    filters: Sequence[int]
+    strides: Sequence[tuple[int, int]] = (BOTH, BOTH, (2, 2))
+    dilations: Sequence[tuple[int, int]] = (BOTH,)
+    most: tuple[int, int] = (4, 12)
+    groups: int = 1
+    depthwise: bool = False
+
+    def __call__(self, draw: Draw) -> Case:
+        """One of them."""
+        dtype, channels = draw.one(*self.types), draw.one(*self.channels)
+        kernel, filters = draw.one(*self.kernels), draw.one(*self.filters)
+        window = kernel, draw.one(*self.strides), draw.one(*self.dilations), draw.chance(0.5)
+        shape: tuple[int, ...] = (1, *(draw.within(1, most) for most in self.most), channels)
+        source = None
+        if not window[3] and draw.chance(0.7):
+            source = framed(draw, dtype, shape, window)
+            shape = source.values.shape[1:]
+        if self.depthwise:
+            return draw.done(convolve_depthwise(draw, dtype, shape, filters, window, source))
+        return draw.done(convolve(draw, dtype, shape, filters, window, self.groups, source))
