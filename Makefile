@@ -28,7 +28,7 @@ check: $(STAMP) ## Run the linter, the formatter's check and the type checker
 	$(BIN)/mypy
 
 .PHONY: platforms
-platforms: $(STAMP) ## See that it installs, and type-checks, on other systems and Pythons
+platforms: $(STAMP) ## Check that it installs and type-checks on other systems and Pythons
 	$(BIN)/mypy --python-version 3.14 src
 	$(BIN)/mypy --platform win32 src
 	$(BIN)/mypy --platform darwin src
@@ -49,7 +49,7 @@ hunt: $(STAMP) ## Hunt for wrong bytes with fresh random networks and kernel cas
 	$(BIN)/python tests/hunting.py --seconds 600
 
 .PHONY: bench
-bench: $(STAMP) ## Measure everything, print it, store the figures of the documents (takes long)
+bench: $(STAMP) ## Measure everything, print it, and store the figures for the documents (takes long)
 	bench/run tested --store
 	bench/run stack --store
 	bench/run misra --store
@@ -73,7 +73,7 @@ bench: $(STAMP) ## Measure everything, print it, store the figures of the docume
 	-bench/run cycles --store
 
 .PHONY: mutants
-mutants: $(STAMP) ## Plant small faults in kernels and in Python, and see that tests find them (takes long)
+mutants: $(STAMP) ## Plant small faults in kernels and in Python, and check that tests find them (takes long)
 	bench/run mutants --store
 
 .PHONY: figures
@@ -85,7 +85,7 @@ docs: $(STAMP) ## Build the documentation's site into build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 .PHONY: release
-release: ## See whether HEAD can be released; build and check its wheel and sdist
+release: ## Check whether HEAD can be released; build and check its wheel and sdist
 	$(PYTHON) tools/release.py
 
 .PHONY: clean

@@ -18,7 +18,7 @@ _HEAD = """\
 # Command-line options by name
 
 This table lists every option, the commands that have it, and what it does. An option means the same
-in all commands. If it does something particular in one command, that has a row of its own. `lowtide
+in all commands. If its effect differs in a command, it has a separate row for that command. `lowtide
 COMMAND --help` shows the options of one command in groups, with examples. In amounts of memory, K is
 1,024: 16384, 16K and 16KiB are the same, and lowtide refuses 16KB. In Python, [`Options`](python.md)
 has the options of all commands that compile.

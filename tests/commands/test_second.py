@@ -60,7 +60,7 @@ def test_litert_alone_runs_the_network_and_differs_from_tflm() -> None:
         "the two reference engines differ from each other, first at operator 0 (CONV_2D); the "
         "generated C matches TensorFlow Lite Micro, which lowtide follows but which cannot run the "
         "whole network",
-        "the C is not at fault; verify the parts that both engines run (--from, --until)",
+        "the C is right; verify the parts that both engines run (--from, --until)",
     )
     found = verified_document(program, result)["mismatch"]["second"]
     assert found == {
@@ -105,7 +105,7 @@ def test_what_the_first_engine_is_known_to_compute_wrong(
         "the generated C differs from the reference kernels at operator 0 (SUM), where these are "
         "wrong: LiteRT's SUM of int16 returns what memory holds"
     )
-    assert remedy.startswith("the C is not at fault there")
+    assert remedy.startswith("the C is right there")
 
 
 def test_known_faults_excuse_no_program_that_both_engines_contradict() -> None:

@@ -114,9 +114,9 @@ def test_all_plans_are_shown_where_they_are_asked_for() -> None:
     assert least[1] <= least[0]
     notes = [report_document(each)["networks"][0]["fronts_note"] for each in (sketched, whole)]
     assert notes == [
-        "Each mark is a plan that computes nothing twice. Its rows, but for the program's, were placed "
-        "quickly: it can need a little less RAM. With --front, a report shows all plans, also those "
-        "that recompute some columns.",
+        "Each mark is a plan that computes nothing twice. Except for the program's own plan, rows were "
+        "placed quickly: a plan can need a little less RAM. With --front, a report shows all plans, "
+        "including those that recompute some columns.",
         "Going lower means recomputing some rows and columns. Each mark is a plan.",
     ]
 

@@ -189,10 +189,11 @@ def sweep(
             replacing=replacing(),
             tell=told,
         )
-    known = f", {found.known:,} of them kept from before" if found.known else ""
+    known = f", {found.known:,} of them from an earlier sweep" if found.known else ""
+    rows = f"{found.rows:,} row{'s' * (found.rows != 1)}"
     answer(
         lambda: {"schema": "lowtide.sweep/1", "file": str(output), **asdict(found)},
-        lambda: f"{output}: {found.rows:,} rows, {found.errors:,} with an error{known}",
+        lambda: f"{output}: {rows}, {found.errors:,} with an error{known}",
     )
     if not found.complete:
         raise KeyboardInterrupt

@@ -2,7 +2,7 @@
 
 The command line's options and their groups (`cli/compile_options.py`), what a plan's file has of them
 (`plan_fields`, `from_plan`), the flags of a command to copy (`flags_of`) and the table of
-docs/options.md are made from `OPTIONS`. Whoever adds an option adds a field, with what is told of it.
+docs/words.md are made from `OPTIONS`. Whoever adds an option adds a field, with what is told of it.
 
 Nothing that takes long is imported before it is asked for: `lowtide --help` reads this.
 """

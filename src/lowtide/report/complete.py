@@ -10,6 +10,6 @@ def incomplete_note(compiled: Compiled) -> list[str]:
     if compiled.complete:
         return []
     return [
-        f"not searched completely: the effort ({compiled.options.effort:g}) was used up; more may find "
-        "a smaller arena (--effort)"
+        f"not searched completely: the search budget (--effort {compiled.options.effort:g}) was used "
+        "up; a larger one may find a smaller arena"
     ]

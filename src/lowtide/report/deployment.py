@@ -187,7 +187,7 @@ def fault_of(result: Verified) -> tuple[str, str]:
         return (
             f"the generated C differs from the reference kernels at operator {mismatch.operator} "
             f"({plain(mismatch.type)}), where these are wrong: {mismatch.known}",
-            "the C is not at fault there; verify the parts before and behind it (--until, --from)",
+            "the C is right there; verify the parts before and after it (--until, --from)",
         )
     if mismatch is None or second is None or second.sides == "first":
         return (
@@ -199,7 +199,7 @@ def fault_of(result: Verified) -> tuple[str, str]:
         return (
             f"the two reference engines differ from each other, first {where}; the generated C matches "
             f"{ENGINES['tflm']}, which lowtide follows but which cannot run the whole network",
-            "the C is not at fault; verify the parts that both engines run (--from, --until)",
+            "the C is right; verify the parts that both engines run (--from, --until)",
         )
     return (
         f"the generated C differs from the reference kernels {where}, where these also differ from "

@@ -103,11 +103,11 @@ def fronts_note(reported: Reported) -> str:
     marks = (
         f"No plan{looked} was found that saves {APART:.0%} of the RAM.".replace("%", " %")
         if alone
-        else f"Each mark is a plan{looked}. Its rows, but for the program's, were placed quickly: it "
-        "can need a little less RAM."
+        else f"Each mark is a plan{looked}. Except for the program's own plan, rows were placed "
+        "quickly: a plan can need a little less RAM."
     )
     more = "keep rows of fewer tensors" if slides else "recompute some columns"
-    return f"{marks} With --front, a report shows all plans, also those that {more}."
+    return f"{marks} With --front, a report shows all plans, including those that {more}."
 
 
 def tflm_bytes(reported: Reported) -> int:

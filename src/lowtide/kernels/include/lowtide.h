@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lowtide.h: the step program and its interpreter.
  *
- * A network is a list of nodes (operators, roughly). A node makes its output in steps, mostly one row
- * a step: [1, H, W, C] is H rows of W * C elements. A turn runs some consecutive steps of one node,
- * and the program is a list of turns. Kernels see pointers to rows, never whole tensors, so rows may
- * lie anywhere; which order steps run in, and where rows lie, is decided by the compiler alone.
+ * A network is a list of nodes (roughly, operators). A node makes its output in steps, usually one row
+ * per step: [1, H, W, C] is H rows of W * C elements. A turn runs some consecutive steps of one node,
+ * and the program is a list of turns. Kernels see pointers to rows, never whole tensors, so rows can be
+ * anywhere. The compiler alone decides in which order steps run, and where rows are.
  *
- * No malloc, no recursion, no globals that change: everything that changes is in the arena and in a
- * few words that the caller owns. Two models, or one model twice, do not know of each other.
+ * There is no malloc, no recursion and no mutable global: everything that changes is in the arena and
+ * in a few words that the caller owns. Several models, or instances of one model, are independent.
  */
 #ifndef LOWTIDE_H
 #define LOWTIDE_H
@@ -19,7 +19,7 @@
 #error "programs of lowtide need an int of 32 bits, which this core (an AVR, an MSP430) has not"
 #endif
 
-/* Arduino gives libraries no say in how they are compiled, which is for size. Sketches are C++, and stay. */
+/* Arduino compiles libraries for size, and they cannot change that. Sketches are C++; this skips them. */
 #if defined(ARDUINO) && defined(__GNUC__) && !defined(__clang__) && !defined(__cplusplus)
 #pragma GCC optimize("O2")
 #endif
@@ -28,8 +28,8 @@
 extern "C" {
 #endif
 
-/* Every bundle has the files of the runtime that it needs. So that objects of several bundles link, all
- * functions of the runtime are weak: of equal ones the linker takes the first. */
+/* Every bundle has the files of the runtime that it needs. All functions of the runtime are weak, so that
+ * objects of several bundles link: of equal functions, the linker takes the first. */
 #if defined(__GNUC__) && !defined(_WIN32)
 #define LT_SHARED __attribute__((weak))
 #elif defined(__ICCARM__) || defined(__ICCRISCV__)
@@ -40,15 +40,15 @@ extern "C" {
 
 /* Status codes. */
 #define LT_OK 0
-#define LT_MORE 1              /* a slice is over, and the run is not: call again */
+#define LT_MORE 1              /* a slice has ended, but the run has not: call again */
 #define LT_ERROR_ARGUMENT (-1) /* a null pointer, or an index out of range */
 #define LT_ERROR_ARENA (-2)    /* the arena is too small or not aligned */
 #define LT_ERROR_STATE (-3)    /* the state is too small or not aligned, or overlaps the arena */
 
-/* What a kernel gets for one step. A row pointer is null where the row is padding. */
+/* What a kernel gets for one step. A row pointer is null if the row is padding. */
 typedef struct {
     const void *const *in; /* the rows of the first input's window, then the second's, ... */
-    void *const *out;      /* the same of the outputs */
+    void *const *out;      /* the same for the outputs */
     void *scratch;         /* the node's scratch memory, aligned as the arena is */
     uint16_t row;          /* the number of this step, from 0 */
 } lt_step;
@@ -56,9 +56,9 @@ typedef struct {
 /* A kernel runs one step; `params` is the constant struct that its header describes. */
 typedef void (*lt_kernel)(const void *params, const lt_step *step);
 
-/* A tensor cut into rows. Row r is `offset` + r * `pitch` bytes from the base. Where rows lie `apart`,
- * it is `offset` + (places[pitch + r] << place_shift) bytes from it, with the program's places. Rows in a
- * ring of the caller's, which only some programs have, are told by another `apart`: see lt_ring.h. */
+/* A tensor cut into rows. Row r is `offset` + r * `pitch` bytes from the base. If rows are `apart`, it is
+ * `offset` + (places[pitch + r] << place_shift) bytes from it, with the program's places. Rows in a ring
+ * in the caller's memory, which only some programs have, have another `apart`: see lt_ring.h. */
 typedef struct {
     uint32_t offset;
     uint32_t pitch;
@@ -96,14 +96,14 @@ typedef struct {
     uint8_t kind;     /* index into the program's kinds, or one of the following */
 } lt_node;
 
-/* Nodes that are no kernels. A step of LT_GIVE is a row that the caller gives, a step of LT_TAKE one
- * that it takes; `scratch` says of which of the network's inputs or outputs. LT_STRIP begins a strip;
- * its params are an lt_strip. */
+/* Nodes without a kernel. In a step of LT_GIVE, the caller gives a row, and in a step of LT_TAKE, it takes
+ * one; `scratch` is the number of the network's input or output. LT_STRIP begins a strip; its params are
+ * an lt_strip. */
 #define LT_GIVE 0xFFU
 #define LT_TAKE 0xFEU
 #define LT_STRIP 0xFDU
 
-/* A strip is some columns of every row: operators that run again and again, further right each time.
+/* A strip is some columns of every row: operators run again for each strip, further to the right.
  * bases[base] becomes bases[from] + offset, and nodes begin with step 0 again. */
 typedef struct {
     uint8_t base;
@@ -118,8 +118,8 @@ typedef struct {
     uint16_t counter_count;
 } lt_strip;
 
-/* The next `steps` steps of one node; or, if node >= LT_LOOP, the node - LT_LOOP turns that follow,
- * `steps` times. Loops may hold loops, LT_DEPTH deep. */
+/* The next `steps` steps of one node. If node >= LT_LOOP: the following node - LT_LOOP turns, `steps`
+ * times. Loops can contain loops, up to LT_DEPTH deep. */
 typedef struct {
     uint16_t node;
     uint16_t steps;
@@ -128,13 +128,13 @@ typedef struct {
 #define LT_LOOP 0x8000U
 #define LT_DEPTH 4
 
-/* Which rows a program exchanges: some that the caller gives, some that it takes. */
+/* Which rows a program exchanges: rows that the caller gives, and rows that it takes. */
 #define LT_GIVES 1U
 #define LT_TAKES 2U
 
-/* The arrays of an instance of the program, which its user owns, are a struct's: `bases` (uint8_t *)
- * as in lt_rows, bases[0] null before it is set up; `next` (uint16_t), a counter for each node;
- * `pointers` (void *), as many as one step needs. Their offsets in the struct are here, in bytes. */
+/* An instance of the program is a struct of its user with these arrays: `bases` (uint8_t *) as in lt_rows,
+ * with bases[0] null before it is set up; `next` (uint16_t), a counter for each node; `pointers` (void *),
+ * as many as one step needs. The program has their offsets in the struct, in bytes. */
 typedef struct {
     const char *runtime; /* &LT_RUNTIME of lt_version.h by name: another one fails to compile */
     const lt_kind *kinds;
@@ -149,7 +149,7 @@ typedef struct {
     uint16_t bases;
     uint16_t next;
     uint32_t pointers;
-    uint16_t row_count; /* of the input whose rows may be pushed, or 0: see lt_stream.h */
+    uint16_t row_count; /* of the input whose rows can be pushed, or 0: see lt_stream.h */
     uint8_t exchanges;  /* LT_GIVES, LT_TAKES, or both */
     uint8_t place_shift;
 #ifdef LT_TRACE
@@ -158,38 +158,38 @@ typedef struct {
 #endif
 } lt_program;
 
-/* A loop that is under way. */
+/* A loop in progress. */
 typedef struct {
     uint16_t first; /* the turn that it begins with, after its own entry */
-    uint16_t left;  /* rounds, with the one under way */
+    uint16_t left;  /* rounds, including the current one */
 } lt_loop;
 
-/* Where a run is, so that it can stop and go on. */
+/* Where a run is, so that it can stop and continue. */
 typedef struct {
     lt_loop loops[LT_DEPTH];
     uint16_t depth;
-    uint16_t turn; /* the turn to run next, or under way */
-    uint16_t done; /* steps of it that were done, if it is an exchange */
+    uint16_t turn; /* the turn to run next, or the current one */
+    uint16_t done; /* finished steps of it, if it is an exchange */
     uint16_t node; /* the exchange that the run stopped at */
     uint16_t row;  /* and the number of the row */
 } lt_position;
 
-/* Make ready for a run of the instance `net` from the start. */
+/* Prepare a run of the instance `net` from the start. */
 void lt_start(const lt_program *program, lt_position *at, void *net);
 
-/* Run to the next exchange, or to the end. Returns whether it is an exchange; the next call goes on
+/* Run to the next exchange, or to the end. Returns whether it is an exchange; the next call continues
  * from there. */
 int lt_run(const lt_program *program, lt_position *at, void *net);
 
-/* Where the row lies that is to be given or taken at the exchange that the run stopped at. */
+/* Returns the address of the row to give or take at the exchange at which the run stopped. */
 void *lt_row(const lt_program *program, const lt_position *at, void *net);
 
 #ifdef LT_TRACE
-/* For verification only: called after every step for each row of its outputs. */
+/* For verification only: called after every step, for each row of its outputs. */
 void lt_trace(int tensor, int row, const void *data, int bytes);
 
-/* Called by kernels that make tensors which are nowhere as rows: part `row` of the first or second of
- * them, in the order of their elements. */
+/* Called by kernels that make tensors which never exist as rows, with part `row` of the first or second
+ * of them, in the order of their elements. */
 void lt_trace_inner(int which, int row, const void *data, int bytes);
 
 struct lt_traced {
@@ -198,7 +198,7 @@ struct lt_traced {
 };
 #endif
 
-/* Multiply-accumulates that a kernel does, padding included; counted where LT_COUNT asks for it. */
+/* Multiply-accumulates that a kernel executes, padding included; counted if LT_COUNT is defined. */
 #ifdef LT_COUNT
 extern uint64_t lt_macs;
 #define LT_MACS(n) (lt_macs += (uint64_t)(n))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_hop.h: windows that slide: the first is given whole, of each after it the new rows alone.
+/* lt_hop.h: sliding windows. The caller gives the whole first window, and then only the new rows.
  *
- * A run of the program takes `hop` rows and keeps what the next one needs. What the first window needs,
- * runs make whose outputs nobody sees: as many as it takes to give all of its rows. If the window is no
- * multiple of the hop, they begin with rows of zeros, of which nothing is left when it ends.
+ * A run of the program takes `hop` rows and keeps what the next run needs. The first window takes several
+ * runs, until all of its rows are given; only the outputs of the last one count. If the window is not a
+ * multiple of the hop, they begin with rows of zeros, which have no effect once the window is complete.
  */
 #ifndef LT_HOP_H
 #define LT_HOP_H
@@ -31,9 +31,9 @@ typedef struct {
     uint16_t warm; /* whether the rows of a window are known, the oldest of which leave it next */
 } lt_hop;
 
-/* As in lt_stream.h, but for this: the rows that are given are those of the window, by their numbers in
- * it: all of them at first and after a reset, then the last `hop` ones. A run that is given up is a
- * reset. */
+/* The same as in lt_stream.h, with one difference: the caller gives rows of the window, by their numbers in
+ * the window. These are all rows at first and after a reset, and then the last `hop` rows. Aborting a run
+ * is a reset. */
 int lt_hop_reset(const lt_hops *hops, void *net);
 int lt_hop_begin(const lt_hops *hops, void *net);
 int lt_hop_invoke(const lt_hops *hops, void *net);

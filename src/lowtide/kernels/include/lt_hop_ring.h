@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_hop_ring.h: windows that slide, as in lt_hop.h, whose rows stay in a ring of the caller's.
+/* lt_hop_ring.h: sliding windows, as in lt_hop.h, whose rows stay in a ring in the caller's memory.
  *
- * The program has no memory for rows of the input: it reads them where the caller has them, as many as
- * `reads`, of which `hop` are new. A run waits until all of these are there. Before the first window is
- * complete, rows that are older than its first are read as that one is: of what is computed of them,
- * nothing is left when it ends.
+ * The program has no memory for rows of the input: it reads them where the caller keeps them. A run reads
+ * `reads` rows, of which `hop` are new, and begins when all new rows are there. Before the first window is
+ * complete, rows older than its first row are read as copies of the first row. Their results have no effect
+ * once the window is complete.
  */
 #ifndef LT_HOP_RING_H
 #define LT_HOP_RING_H
@@ -39,12 +39,12 @@ typedef struct {
     lt_ring ring;
 } lt_hop_ring;
 
-/* Say where the ring is, and which of its `count` rows is the next that is given; a new window begins. */
+/* Set where the ring is, and which of its `count` rows comes next. A new window begins. */
 int lt_hop_ring_set(const lt_ring_hops *hops, void *net, void *rows, int count, int next);
 
-/* As in lt_hop.h, but for this: where the next row goes is the next row of the ring; without a callback,
- * lt_hop_ring_invoke takes the rows that it wants as given, and fails if the ring has not so many. Rows
- * without a ring are errors. */
+/* The same as in lt_hop.h, with these differences. The next row goes to the next row of the ring. Without a
+ * callback, lt_hop_ring_invoke takes the rows that it wants from the ring, and fails if the ring does not
+ * have that many. Giving rows without a ring is an error. */
 int lt_hop_ring_reset(const lt_ring_hops *hops, void *net);
 int lt_hop_ring_begin(const lt_ring_hops *hops, void *net);
 int lt_hop_ring_invoke(const lt_ring_hops *hops, void *net);
@@ -52,11 +52,11 @@ void *lt_hop_ring_next_row(const lt_ring_hops *hops, void *net);
 int lt_hop_ring_row_done(const lt_ring_hops *hops, void *net);
 int lt_hop_ring_push_rows(const lt_ring_hops *hops, void *net, const void *rows, int n);
 
-/* For lt_hop_ring_slice.c. Have a row taken that is there, without a run; and begin a run. */
+/* For lt_hop_ring_slice.c: take a row that is there, without a run; and begin a run. */
 void lt_hop_ring_take(const lt_ring_hops *hops, void *net);
 void lt_hop_ring_start(const lt_ring_hops *hops, void *net);
 
-/* Ask the callback for the next row, if there is one. A window that lacks a row is given up. */
+/* Ask the callback, if there is one, for the next row. If a row is missing, the window is abandoned. */
 int lt_hop_ring_pull(const lt_ring_hops *hops, void *net);
 
 #ifdef __cplusplus

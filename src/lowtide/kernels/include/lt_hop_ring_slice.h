@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_hop_ring_slice.h: windows that slide in the caller's ring, in slices. */
+/* lt_hop_ring_slice.h: windows that slide in a ring in the caller's memory, in slices. */
 #ifndef LT_HOP_RING_SLICE_H
 #define LT_HOP_RING_SLICE_H
 
@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-/* Run a slice on the way to the next outputs: LT_MORE until they are there. Rows that are wanted are asked
- * for by the callback of lt_stream.h, or, if there is none, there. */
+/* Run a slice on the way to the next outputs. Returns LT_MORE until they are ready. The callback of
+ * lt_stream.h gives the rows; without a callback, they are in the ring already. */
 int lt_hop_ring_slice_invoke(const lt_ring_hops *hops, const lt_sliced *sliced, void *net,
                              uint32_t budget);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_ring.h: rows of an input that the caller keeps in a ring of its own memory.
+/* lt_ring.h: rows of an input that the caller keeps in a ring in its own memory.
  *
- * The rows that a run reads lie one after the other in the ring, and may go on at its start behind its
- * last row. Rows of such an input have `apart` == LT_IN_RING in lt_rows; byte n of the rows that a run
- * reads is byte n of its base if n < room, and byte n - size of it if not, where base LT_RING_BASE is the
- * oldest of them.
+ * The rows that a run reads are one after the other in the ring, and continue at its start after its last
+ * row. Rows of such an input have `apart` == LT_IN_RING in lt_rows. Base LT_RING_BASE is the oldest row that
+ * a run reads. Byte n of the rows that it reads is byte n of the base if n < room, and otherwise byte
+ * n - size.
  */
 #ifndef LT_RING_H
 #define LT_RING_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_stream.h: runs that stop for rows which the caller gives or takes.
+/* lt_stream.h: runs that stop for rows that the caller gives or takes.
  *
- * A program with exchanges (LT_GIVE, LT_TAKE) runs from one to the next. Rows of inputs are asked for
- * with a callback while a run goes on by itself; or, if one input is all there is to give, the caller
- * says when, and writes each row to where it belongs. Rows of outputs always go to a callback. A
- * callback that returns anything but LT_OK gives up the run.
+ * A program with exchanges (LT_GIVE, LT_TAKE) runs from one exchange to the next. It asks a callback for
+ * the rows of inputs. Or, if there is only one input to give, the caller decides when, and writes each row
+ * to its place. Rows of outputs always go to a callback. If a callback returns anything but LT_OK, this
+ * aborts the run.
  *
- * Nothing here waits, allocates or copies, but lt_stream_push_rows, which copies what it is given.
+ * Nothing here waits, allocates or copies, except lt_stream_push_rows, which copies its rows.
  */
 #ifndef LT_STREAM_H
 #define LT_STREAM_H
@@ -19,47 +19,47 @@
 extern "C" {
 #endif
 
-/* Write row `row` of input `input` to `to`. The rows of each input are asked for in order. */
+/* Write row `row` of input `input` to `to`. The program asks for the rows of each input in order. */
 typedef int (*lt_pull)(void *context, int input, int row, void *to);
 
-/* Take row `row` of output `output` from `from`, where it is during the call only. The rows of each
+/* Take row `row` of output `output` from `from`, which is valid only during the call. The rows of each
  * output come in order. */
 typedef int (*lt_take)(void *context, int output, int row, const void *from);
 
 /* Where a run is between two rows, and the callbacks. The struct of an instance begins with this. */
 typedef struct {
-    lt_position at;  /* at.node is LT_NONE while it is not under way */
-    uint16_t wanted; /* rows that the run still needs, of the input whose rows may be pushed */
+    lt_position at;  /* at.node is LT_NONE while no run is in progress */
+    uint16_t wanted; /* rows that the run still needs, of the input whose rows can be pushed */
     lt_pull pull;
     void *pull_context;
     lt_take take;
     void *take_context;
 } lt_stream;
 
-/* In all that follows, `net` is an instance of the program. LT_ERROR_ARGUMENT, or null, is returned if
- * it is null, not set up, or lacks a callback that it needs; and what a callback returned, if that
- * gave up the run. */
+/* In all of the following, `net` is an instance of the program. The functions return LT_ERROR_ARGUMENT, or
+ * null, if it is null, not set up, or lacks a callback that it needs. If a callback aborts the run, they
+ * return what it returned. */
 
-/* Say who gives rows, and who takes them. */
+/* Set the callbacks that give and take rows. */
 int lt_stream_set_pull(void *net, lt_pull pull, void *context);
 int lt_stream_set_take(void *net, lt_take take, void *context);
 
-/* Begin a run, and give up the one under way. Nothing is computed yet. */
+/* Begin a run, and abort a run in progress. This computes nothing yet. */
 int lt_stream_begin(const lt_program *program, void *net);
 
 /* Run from the beginning to the end, with the callbacks. */
 int lt_stream_invoke(const lt_program *program, void *net);
 
-/* Where the next row goes that the run wants; null if it wants none. */
+/* Returns the place of the next row that the run wants; null if it wants none. */
 void *lt_stream_next_row(const lt_program *program, void *net);
 
-/* The row is there that lt_stream_next_row asked for: run as far as it allows. LT_ERROR_ARGUMENT if it
- * asked for none. */
+/* The row that lt_stream_next_row asked for is in its place: run as far as it allows. Returns
+ * LT_ERROR_ARGUMENT if it asked for none. */
 int lt_stream_row_done(const lt_program *program, void *net);
 
-/* Give `n` rows of `bytes` bytes, which lie one after the other, and run as far as they allow; if no
- * run is under way, begin one. LT_ERROR_ARGUMENT, and nothing is done, if the run does not want that
- * many. */
+/* Give `n` rows of `bytes` bytes, one after the other in memory, and run as far as they allow. If no run
+ * is in progress, this begins one. If the run does not want that many rows, this does nothing and returns
+ * LT_ERROR_ARGUMENT. */
 int lt_stream_push_rows(const lt_program *program, void *net, const void *rows, int n,
                         size_t bytes);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lt_tflm.h: TensorFlow Lite Micro's (TFLM's) names over networks that lowtide compiled.
  *
- * Firmware that was written for TFLM includes this by the paths of TFLM's headers, which are beside it,
- * and runs as it is: what it has as the bytes of a .tflite is a network (lt_tflm_model.h), and what the
- * network needs lies in the firmware's tensor_arena, all of it: arena, state, instance and tensors.
+ * Firmware for TFLM includes this file by the paths of TFLM's headers, which are beside it, and runs
+ * unchanged. In place of the bytes of a .tflite, it has a compiled network (lt_tflm_model.h). Everything
+ * that the network needs is in the firmware's tensor_arena: arena, state, instance and tensors.
  *
- * Written from what that interface is called and does; nothing of TFLM is in it. C++11, without
- * exceptions, RTTI, or an allocation.
+ * It is written from the names and the behaviour of that interface, and contains no code of TFLM. It is
+ * C++11 without exceptions, RTTI or allocations.
  */
 #ifndef LT_TFLM_H
 #define LT_TFLM_H
@@ -21,7 +21,7 @@
 
 #include "lt_tflm_model.h"
 
-/* What MicroPrintf writes with: lt_tflm_log.c has one that is weak, and calls vprintf. */
+/* MicroPrintf calls this function. lt_tflm_log.c has a weak one, which calls vprintf. */
 extern "C" void DebugLog(const char *format, va_list args);
 
 namespace tflite {
@@ -46,7 +46,7 @@ inline void lt_tflm_write(const char *format, ...)
     va_end(args);
 }
 
-/* A line: its end comes by itself. */
+/* Writes a line, and ends it. */
 inline void VMicroPrintf(const char *format, va_list args)
 {
     DebugLog(format, args);
@@ -96,7 +96,7 @@ namespace tflite {
 
 using Model = ::lt_tflm_model;
 
-/* The network at `array`; one that cannot run, and whose version() is 0, if there is none. */
+/* The network at `array`. If there is none, the result cannot run, and its version() is 0. */
 inline const Model *GetModel(const void *array)
 {
     static const Model none = {};
@@ -191,7 +191,7 @@ LT_OP(ZEROS_LIKE)
 /* clang-format on */
 #undef LT_OP
 
-/* Is told of nothing: `lowtide run --profile` shows where the time goes. */
+/* Does nothing: `lowtide run --profile` shows where instructions go. */
 class MicroProfilerInterface {
 public:
     virtual ~MicroProfilerInterface() {}
@@ -218,7 +218,7 @@ public:
         return place == nullptr ? nullptr : new (place) MicroAllocator(made);
     }
 
-    /* Memory for while a network runs, from the start; null if there is too little. */
+    /* Memory for the time that a network runs, from the start; null if there is too little. */
     void *Lend(size_t bytes, size_t align)
     {
         const uintptr_t at = Up(from_, align);
@@ -228,7 +228,7 @@ public:
         return Fits() ? reinterpret_cast<void *>(at) : nullptr;
     }
 
-    /* Memory for good, from the end; null if there is too little. */
+    /* Permanent memory, from the end; null if there is too little. */
     void *Keep(size_t bytes, size_t align)
     {
         tail_ = Down(tail_ - Up(bytes, kAlign), align);
@@ -268,7 +268,7 @@ private:
     size_t lent_, kept_;
 };
 
-/* Networks keep their state in the arena of their interpreter, and need none of this. */
+/* Not needed: networks keep their state in the arena of their interpreter. */
 class MicroResourceVariables {
 public:
     static MicroResourceVariables *Create(MicroAllocator *allocator, int)
@@ -341,7 +341,7 @@ public:
     MicroInterpreter(const MicroInterpreter &) = delete;
     MicroInterpreter &operator=(const MicroInterpreter &) = delete;
 
-    /* kTfLiteError, with a message, if there is no network, or too little memory. */
+    /* Returns kTfLiteError, with a message, if there is no network, or too little memory. */
     TfLiteStatus AllocateTensors()
     {
         if (tensors_ != nullptr) {
@@ -390,7 +390,7 @@ public:
         return model_->invoke(instance_) == 0 ? kTfLiteOk : kTfLiteError;
     }
 
-    /* Puts the state to its start. */
+    /* Sets the state to its initial values. */
     TfLiteStatus Reset()
     {
         TF_LITE_ENSURE_STATUS(AllocateTensors());
@@ -400,7 +400,7 @@ public:
     size_t inputs_size() const { return model_->inputs; }
     size_t outputs_size() const { return model_->outputs; }
 
-    /* Null, with a message, if there is no such input, or not yet. */
+    /* Returns null, with a message, if there is no such input, or before AllocateTensors(). */
     TfLiteTensor *input(size_t i) { return Tensor("input", i, 0, model_->inputs); }
     TfLiteTensor *output(size_t i) { return Tensor("output", i, model_->inputs, model_->outputs); }
     TfLiteTensor *input_tensor(size_t i) { return input(i); }
@@ -422,7 +422,7 @@ public:
         return fine ? kTfLiteOk : kTfLiteError;
     }
 
-    /* Bytes of an arena that is large enough, wherever it is. */
+    /* Bytes of an arena that is large enough at any address. */
     size_t arena_used_bytes() const { return allocator_ == nullptr ? 0 : allocator_->used_bytes(); }
 
 private:

@@ -2,7 +2,7 @@
 /* lt_tflm_model.h: a compiled network as a constant that lt_tflm.h can run, and the plain types of
  * TensorFlow Lite Micro's (TFLM's) interface, which are C.
  *
- * Written from what that interface is called and does; nothing of TFLM is in it.
+ * It is written from the names and the behaviour of that interface, and contains no code of TFLM.
  */
 #ifndef LT_TFLM_MODEL_H
 #define LT_TFLM_MODEL_H
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* What every file of today's format says, and what Model::version() is of a network that can run. */
+/* The version of the current file format, and of every network that can run (Model::version()). */
 #define TFLITE_SCHEMA_VERSION (3)
 
 typedef enum {

@@ -209,11 +209,11 @@
       chosen.textContent = ` ${bytes(after.ram_bytes)}, ${millions(after.instructions)} instructions`;
       follow(followed);
     };
-    const slider = make("input", { type: "range", min: "0", step: "1", "aria-label": "Plans of less RAM and more work" });
+    const slider = make("input", { type: "range", min: "0", step: "1", "aria-label": "Plans with less RAM and more work" });
     const chosen = make("output");
     const slide = make("label", { class: "slide noprint" }, "Less RAM for more work ", slider, chosen);
     slider.addEventListener("input", () => { after = plans(after.way)[Number(slider.value)]; update(); });
-    const choices = make("fieldset", {}, make("legend", { class: "dim" }, "Ways of running it, and the RAM of each"));
+    const choices = make("fieldset", {}, make("legend", { class: "dim" }, "Ways to run the network, with the RAM of each"));
     const largest = Math.max(...ways.map((v) => v.ram_bytes)) || 1;
     for (const each of ways) {
       const input = make("input", { type: "radio", name: `view${number}`, value: each.key });
