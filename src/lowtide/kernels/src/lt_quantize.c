@@ -40,7 +40,7 @@ LT_INLINE void quantize(const lt_quantize *p, const lt_step *step, lt_elem type)
 }
 
 #if defined(LT_DSP) && defined(__ARM_FP) && ((__ARM_FP & 4) != 0)
-#define LT_QUANTIZE_VFP
+#define LT_QUANTIZE_BYTES quantize_bytes
 
 /* `twice` / 2 rounded, halves away from zero, plus `start` / 2, saturated to a type of bytes; `start` is
  * odd. With t = `twice` towards zero, the nearest to t / 2 is (t + 1) / 2 downwards if t is at least 0,
@@ -74,6 +74,8 @@ LT_INLINE void quantize_bytes(const lt_quantize *p, const lt_step *step, lt_elem
         quantize(p, step, type);
     }
 }
+#else
+#define LT_QUANTIZE_BYTES quantize
 #endif
 
 LT_INLINE void dequantize(const lt_quantize *p, const lt_step *step, lt_elem type)
@@ -100,15 +102,10 @@ LT_INLINE void requantize(const lt_requantize *p, const lt_step *step, lt_elem f
         body(params, step, __VA_ARGS__);                              \
     }
 
-#ifdef LT_QUANTIZE_VFP
 #ifndef LT_HELIUM_FLOAT
-LT_ROW(quantize_s8_row, quantize_bytes, LT_S8)
+LT_ROW(quantize_s8_row, LT_QUANTIZE_BYTES, LT_S8)
 #endif
-LT_ROW(quantize_u8_row, quantize_bytes, LT_U8)
-#else
-LT_ROW(quantize_s8_row, quantize, LT_S8)
-LT_ROW(quantize_u8_row, quantize, LT_U8)
-#endif
+LT_ROW(quantize_u8_row, LT_QUANTIZE_BYTES, LT_U8)
 LT_ROW(quantize_s16_row, quantize, LT_S16)
 LT_ROW(dequantize_s8_row, dequantize, LT_S8)
 LT_ROW(dequantize_u8_row, dequantize, LT_U8)
