@@ -147,6 +147,14 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
             ),
             {"factor": "broad"},
         ),
+        (
+            Convolutions(
+                *(("INT8",), ((5, 1), (3, 1)), (4, 5, 8, 11), (1,), ((1, 4), (1, 7))),
+                most=(4, 2),
+                depthwise=True,
+            ),
+            {"factor": "usual"},
+        ),
         # Filters for each channel, of any factors.
         (
             Convolutions(_BYTES, _SMALL, (1, 1, 2, 3), (1, 2, 3), depthwise=True),
