@@ -2,8 +2,6 @@
 /* lt_quantize.c: see lt_quantize.h. */
 #include "lt_quantize.h"
 
-#include <string.h>
-
 #include "lt_elem.h"
 #include "lt_fixed.h"
 
@@ -13,7 +11,7 @@ LT_INLINE int32_t nearest(float x)
 {
     const int32_t much = 1 << 20;
     uint32_t bits;
-    (void)memcpy(&bits, &x, sizeof bits);
+    (void)__builtin_memcpy(&bits, &x, sizeof bits);
     uint32_t exponent = (bits >> 23) & 255u;
     uint32_t digits = (bits & 0x7fffffu) | 0x800000u; /* times 2 to the power of exponent - 150 */
     int32_t size = 0;
