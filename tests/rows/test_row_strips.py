@@ -34,6 +34,7 @@ from lowtide.modes import InputMode, OutputMode
 from lowtide.order import best_order
 from lowtide.place.layout import RowLayout
 from lowtide.plans import placed as placing
+from lowtide.plans.changes import Worth
 from lowtide.program.assemble import Assembly
 from lowtide.program.tables import StripEntry
 from lowtide.program.turns import Loop, Turn
@@ -83,8 +84,8 @@ def placed(monkeypatch: pytest.MonkeyPatch) -> list[Rows]:
     found: list[Rows] = []
     own = vars(placing)["refitted"]
 
-    def refitted(rows: Scheduled, layout: RowLayout) -> tuple[Scheduled, RowLayout]:
-        made, where = own(rows, layout)
+    def refitted(rows: Scheduled, layout: RowLayout, worth: Worth) -> tuple[Scheduled, RowLayout]:
+        made, where = own(rows, layout, worth)
         found.append(Rows(made.table, made.plan.steps, made.lives, made.plan.segments))
         return made, where
 
