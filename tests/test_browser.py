@@ -165,7 +165,7 @@ def test_figures_are_there_at_a_glance(reported: webdriver.Chrome) -> None:
             f"{needs.instructions:,}",
         ]
         for where, needs in zip(
-            ("in the arena", "elsewhere, readable", "row by row"), found.needs.values(), strict=True
+            ("in the arena", "in your own memory", "row by row"), found.needs.values(), strict=True
         )
     ]
 

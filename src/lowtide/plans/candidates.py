@@ -54,11 +54,6 @@ class Candidate:
     _points: tuple[Point, ...] | None = None
 
     @property
-    def is_placed(self) -> bool:
-        """Whether its plans are placed."""
-        return self._points is not None
-
-    @property
     def is_exact(self) -> bool:
         """Whether its bounds are what its plan costs and needs."""
         return self._choices is not None or not self.path.strips
@@ -103,12 +98,15 @@ class Candidate:
         return self.placer.place(self.draft.rows.choices, quick=True)
 
     @property
-    def likely(self) -> tuple[int, int]:
-        """What its plans cost at least, and what their arenas are at least, in all likelihood: to know
-        it takes a tenth of the time."""
-        own, quick = self.draft, self.quick
-        above = int(_AS_LARGE * (quick.arena_bytes - own.peak_bytes))
-        return max(own.cost, int(_AS_COSTLY * quick.cost)), own.peak_bytes + above
+    def likely_cost(self) -> int:
+        """What its plans cost at least, in all likelihood; known once it is placed quickly."""
+        return max(self.draft.cost, int(_AS_COSTLY * self.quick.cost))
+
+    @property
+    def likely_arena(self) -> int:
+        """What its plans' arenas are at least, in all likelihood; known once it is placed quickly."""
+        peak = self.draft.peak_bytes
+        return peak + int(_AS_LARGE * (self.quick.arena_bytes - peak))
 
     @property
     def points(self) -> tuple[Point, ...]:

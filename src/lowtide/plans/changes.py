@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from lowtide.lower.nodes import Node
+from lowtide.plans.copies import weights_of
 from lowtide.plans.cost import share
 
 NODE_BYTES = 120
@@ -45,9 +46,9 @@ def worthwhile(fitting: Sequence[Run], worth: Worth) -> list[Run]:
     forms = list({id(form): form for form, _ in runs}.values())
     if len(forms) == 1 or not worth.byte:
         return runs
-    layouts = list(dict.fromkeys(frozenset(_weights((form,))) for form in forms))
+    layouts = list(dict.fromkeys(frozenset(weights_of((form,))) for form in forms))
     found = [
-        _cheapest(runs, [form for form in forms if _weights((form,)).keys() <= stored], worth)
+        _cheapest(runs, [form for form in forms if weights_of((form,)).keys() <= stored], worth)
         for count in range(1, len(layouts) + 1)
         for some in combinations(layouts, count)
         for stored in (frozenset().union(*some),)
@@ -62,7 +63,7 @@ def _cheapest(
     room for none."""
     steps = sum(count for _, count in runs)
     prices = [worth.price(form) for form in forms]
-    stored = worth.byte * sum(_weights(forms).values())
+    stored = worth.byte * sum(weights_of(forms).values())
     ways: list[tuple[float, list[Node]]] = [(stored, [])]
     first = 0
     for fitting, count in runs:
@@ -106,8 +107,3 @@ def parts_of(runs: Sequence[Run]) -> Iterator[Node]:
     for form, steps in runs:
         yield form if len(runs) == 1 else form.part(first, first + steps)
         first += steps
-
-
-def _weights(forms: Iterable[Node]) -> dict[int, int]:
-    """The arrays that they have, by identity, and their bytes."""
-    return {id(array): array.bytes for of in forms for array in of.params.arrays()}

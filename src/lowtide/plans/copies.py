@@ -37,6 +37,11 @@ def copied_bytes(ready: Prepared, choices: Sequence[Choice]) -> int:
     return found + sum(sum(of.values()) - max(of.values()) for of in pieces.values())
 
 
+def weights_of(forms: Iterable[Node]) -> dict[int, int]:
+    """The bytes of each array that they have, by its identity."""
+    return {id(array): array.bytes for of in forms for array in of.params.arrays()}
+
+
 def _weights(forms: Iterable[Node]) -> int:
     """Bytes of all arrays that they have."""
-    return sum({id(array): array.bytes for of in forms for array in of.params.arrays()}.values())
+    return sum(weights_of(forms).values())

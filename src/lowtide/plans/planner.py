@@ -201,7 +201,8 @@ def default(plans: Plans) -> Point:
     """
     known = plans.plain_candidates
     refused: set[tuple[Candidate, Point | None]] = set()
-    looked_at: dict[Candidate, int] = dict.fromkeys(known, 0)
+    quickly: set[Candidate] = set()
+    well: set[Candidate] = set()
     copied: dict[tuple[Choice, ...], int] = {}
 
     def beside(of: Candidate, point: Point | None) -> int:
@@ -213,11 +214,11 @@ def default(plans: Plans) -> Point:
         return found + copied[choices] // FLASH_FOR_RAM
 
     def ways() -> Iterator[tuple[Costs, Candidate, Point | None]]:
-        """All plans; of those that are not placed the best that they can be, their cost in all
-        likelihood where one has looked at them quickly."""
+        """All plans; of those that are not placed well the best that they can be, their cost in all
+        likelihood if they are placed quickly."""
         for of in known:
-            if looked_at[of] < _WELL:
-                cost = of.likely[0] if looked_at[of] else of.cost
+            if of not in well:
+                cost = of.likely_cost if of in quickly else of.cost
                 yield Costs(of.peak + beside(of, None), cost - of.waits, of.waits), of, None
                 continue
             for point in of.points:
@@ -225,10 +226,14 @@ def default(plans: Plans) -> Point:
                 yield Costs(ram, point.instructions, waits), of, point
 
     def order(way: tuple[Costs, Candidate, Point | None]) -> tuple[int, int]:
-        """What is looked at first: the least RAM, in all likelihood."""
+        """Which way is tried first: the least RAM, in all likelihood."""
         costs, of, point = way
-        above = of.likely[1] - of.peak if point is None and looked_at[of] else 0
+        above = of.likely_arena - of.peak if point is None and of in quickly else 0
         return costs.ram + above, costs.work
+
+    def look(of: Candidate) -> None:
+        """Place a plan quickly, or well if that was done: it takes ten times as long."""
+        (well if of in quickly else quickly).add(of)
 
     while True:
         every = list(ways())
@@ -237,15 +242,11 @@ def default(plans: Plans) -> Point:
         if any(way[2] is not None or way[0] is mine for way in wrong):
             refused.add((of, point))
         elif point is None:
-            looked_at[of] += 1
+            look(of)
         elif wrong:
-            looked_at[min(wrong, key=lambda way: way[0].work)[1]] += 1
+            look(min(wrong, key=lambda way: way[0].work)[1])
         else:
             return _unbeaten(known, point)
-
-
-_WELL = 2
-"""How often one looks at a plan until it is placed well: the first time, it is placed quickly."""
 
 
 def fastest(plans: Plans) -> Point:
@@ -365,12 +366,6 @@ def _beats(point: Point, of: Candidate, nearly: float = 1.0) -> bool:
     )
 
 
-def _beats_likely(of: Candidate, point: Point) -> bool:
-    """Whether a plan of a candidate is, in all likelihood, no worse."""
-    cost, arena = of.likely
-    return cost <= point.cost and arena <= point.arena_bytes
-
-
 def _by_arena(candidates: Iterable[Candidate]) -> Iterator[Point]:
     """All plans, that of least arena first, and of these the cheapest."""
     heap: list[tuple[int, int, int, int, Point]] = []
@@ -389,7 +384,8 @@ def _unbeaten(among: Iterable[Candidate], point: Point) -> Point:
     """A plan that beats this one, as far as it is likely, or else it; `among` are exact."""
     for of in among:
         better = of.cost <= point.cost and of.peak <= point.arena_bytes and of.macs <= point.macs
-        if better and not _beats(point, of) and _beats_likely(of, point):
+        likely = better and not _beats(point, of) and of.likely_cost <= point.cost
+        if likely and of.likely_arena <= point.arena_bytes:
             for other in of.points:
                 if _is_no_worse(other, point):
                     point = other

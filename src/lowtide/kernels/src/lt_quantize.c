@@ -5,25 +5,24 @@
 #include "lt_elem.h"
 #include "lt_fixed.h"
 
-/* `x` rounded, halves away from zero; more than any type of a result holds if it is too large, the least
- * if it is no number. From its bits, since most of what floats do is slow where there is no unit for it. */
+/* `x` rounded, halves away from zero; more than any type of a result holds if it is too large, and less if
+ * it is no number. From its bits, since most of what floats do is slow where there is no unit for it. */
 LT_INLINE int32_t nearest(float x)
 {
-    const int32_t much = 1 << 20;
     uint32_t bits;
     (void)__builtin_memcpy(&bits, &x, sizeof bits);
-    uint32_t exponent = (bits >> 23) & 255u;
+    uint32_t exponent = (bits >> 23) & 255u, size = 0;
     uint32_t digits = (bits & 0x7fffffu) | 0x800000u; /* times 2 to the power of exponent - 150 */
-    int32_t size = 0;
     if (exponent > 142u) { /* 65,536 or more */
-        size = ((exponent == 255u) && (digits != 0x800000u)) ? -much : much;
-        return ((bits >> 31) != 0u) ? -much : size;
-    }
-    if (exponent > 125u) { /* a half or more */
+        size = 1u << 20;
+    } else if (exponent > 125u) { /* a half or more */
         uint32_t cut = 150u - exponent;
-        size = (int32_t)((digits + (1u << (cut - 1u))) >> cut);
+        size = (digits + (1u << (cut - 1u))) >> cut;
+    } else {
+        /* nothing */
     }
-    return ((bits >> 31) != 0u) ? -size : size;
+    int32_t is_less = ((bits >> 31) != 0u) || ((bits & 0x7fffffffu) > 0x7f800000u);
+    return (is_less != 0) ? -(int32_t)size : (int32_t)size;
 }
 
 LT_INLINE void quantize(const lt_quantize *p, const lt_step *step, lt_elem type)
