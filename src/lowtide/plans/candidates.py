@@ -32,7 +32,7 @@ _LESS = (0.995, 0.99, 0.985)
 """In so much of its peak the kernels of such a plan are tried, too."""
 
 _AS_COSTLY = 0.995
-_AS_LARGE = 1 / 3
+AS_LARGE = 1 / 3
 """In all likelihood a plan that is placed well costs at least so much of what it costs when it is placed
 quickly, since forms for which there is no room in the one find little in the other; and its arena is
 above its peak by at least so much of what it is above it then."""
@@ -103,10 +103,14 @@ class Candidate:
         return max(self.draft.cost, int(_AS_COSTLY * self.quick.cost))
 
     @property
+    def above(self) -> int:
+        """By how much its arena is above its peak when it is placed quickly."""
+        return self.quick.arena_bytes - self.draft.peak_bytes
+
+    @property
     def likely_arena(self) -> int:
         """What its plans' arenas are at least, in all likelihood; known once it is placed quickly."""
-        peak = self.draft.peak_bytes
-        return peak + int(_AS_LARGE * (self.quick.arena_bytes - peak))
+        return self.draft.peak_bytes + int(AS_LARGE * self.above)
 
     @property
     def points(self) -> tuple[Point, ...]:

@@ -21,7 +21,7 @@ from typing import Literal
 from lowtide.errors import InfeasibleError
 from lowtide.ir.macs import graph_macs
 from lowtide.place.variables import state_bytes, variables_of
-from lowtide.plans.candidates import Candidate, in_turn
+from lowtide.plans.candidates import AS_LARGE, Candidate, in_turn
 from lowtide.plans.copies import copied_bytes
 from lowtide.plans.cost import CostModel, load_model
 from lowtide.plans.placer import Placer, Point, Tell
@@ -203,15 +203,19 @@ def default(plans: Plans) -> Point:
     refused: set[tuple[Candidate, Point | None]] = set()
     quickly: set[Candidate] = set()
     well: set[Candidate] = set()
-    copied: dict[tuple[Choice, ...], int] = {}
+    copied: dict[Candidate | tuple[Choice, ...], int] = {}
+    left: list[
+        float
+    ] = []  # the part of what plans were above their peaks, once they are placed well
 
     def beside(of: Candidate, point: Point | None) -> int:
         """What counts beside the arena."""
         found = plans.state + (WORTH_BLOCKS if of.path.blocks else 0)
-        choices = choices_of(of.path, plans.ready) if point is None else point.choices
-        if choices not in copied:
-            copied[choices] = copied_bytes(plans.ready, choices)
-        return found + copied[choices] // FLASH_FOR_RAM
+        key = of if point is None else point.choices
+        if key not in copied:
+            choices = choices_of(of.path, plans.ready) if point is None else point.choices
+            copied[key] = copied_bytes(plans.ready, choices)
+        return found + copied[key] // FLASH_FOR_RAM
 
     def ways() -> Iterator[tuple[Costs, Candidate, Point | None]]:
         """All plans; of those that are not placed well the best that they can be, their cost in all
@@ -225,15 +229,21 @@ def default(plans: Plans) -> Point:
                 ram, waits = point.arena_bytes + beside(of, point), point.cost - point.instructions
                 yield Costs(ram, point.instructions, waits), of, point
 
-    def order(way: tuple[Costs, Candidate, Point | None]) -> tuple[int, int]:
+    def order(way: tuple[Costs, Candidate, Point | None]) -> tuple[float, int]:
         """Which way is tried first: the least RAM, in all likelihood."""
         costs, of, point = way
-        above = of.likely_arena - of.peak if point is None and of in quickly else 0
+        hope = min(left) if len(left) >= _ENOUGH else AS_LARGE
+        above = hope * of.above if point is None and of in quickly else 0
         return costs.ram + above, costs.work
 
     def look(of: Candidate) -> None:
         """Place a plan quickly, or well if that was done: it takes ten times as long."""
-        (well if of in quickly else quickly).add(of)
+        if of not in quickly:
+            quickly.add(of)
+            return
+        well.add(of)
+        if of.above:
+            left.append((min(point.arena_bytes for point in of.points) - of.peak) / of.above)
 
     while True:
         every = list(ways())
@@ -247,6 +257,10 @@ def default(plans: Plans) -> Point:
             look(min(wrong, key=lambda way: way[0].work)[1])
         else:
             return _unbeaten(known, point)
+
+
+_ENOUGH = 3
+"""So many plans that are placed well show what that makes of the others, in all likelihood."""
 
 
 def fastest(plans: Plans) -> Point:
