@@ -1,15 +1,15 @@
-/* camera.c: a ring of lines between an interrupt, which fills it, and the program, which empties it.
+/* camera.c: a ring buffer of lines. An interrupt fills it, and the program empties it.
  *
- * With a real camera, DMA writes each line where the ring's next place is, and camera_line_came is its
- * "transfer complete" interrupt: it gives DMA the place after that. Here the line is made up, and copied by the
- * interrupt itself.
+ * With a real camera, DMA writes each line into the next free place of the ring. Then camera_line_came is the
+ * "transfer complete" interrupt, which gives DMA the place after that. This example generates the lines
+ * instead, and the interrupt copies them.
  */
 #include "camera.h"
 
 static uint8_t lines[CAMERA_WAITING][CAMERA_LINE_BYTES];
-static volatile unsigned came, used; /* lines since the start; the interrupt changes the former alone */
+static volatile unsigned came, used; /* counts of lines; the interrupt writes `came` alone */
 static volatile unsigned most, lost;
-static unsigned shown; /* lines of the picture so far */
+static unsigned shown; /* lines of this picture so far */
 static uint32_t noise = 1;
 
 static void sensor(uint8_t line[CAMERA_LINE_BYTES])

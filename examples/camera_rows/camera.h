@@ -1,4 +1,4 @@
-/* camera.h: lines of a picture, as a camera brings them: when they come, and not when they are asked for. */
+/* camera.h: the lines of a picture. Like those of a camera, they arrive on their own, not on request. */
 #ifndef CAMERA_H
 #define CAMERA_H
 
@@ -6,22 +6,22 @@
 
 #define CAMERA_LINES 96
 #define CAMERA_LINE_BYTES 288 /* 96 pixels of red, green and blue, 0 to 255 */
-#define CAMERA_WAITING 4      /* lines that may wait to be worked on */
+#define CAMERA_WAITING 4      /* lines that can wait for the program */
 
-/* Begins with the first line of a picture; from now on lines come by themselves. */
+/* Start a picture at its first line. From then on, lines arrive on their own. */
 void camera_start(void);
 
-/* The oldest line that waits, as soon as there is one. It stays as it is until camera_next. */
+/* Wait for a line, and return the oldest one that waits. It stays valid until you call camera_next. */
 const uint8_t *camera_line(void);
 
-/* That line was worked on: its place is free for another one. */
+/* Release that line, so that its place is free for another one. */
 void camera_next(void);
 
-/* How many lines waited at once, at most, and how many came while no place was free: these are lost. */
+/* The most lines that waited at once, and the number of lines that were lost because no place was free. */
 unsigned camera_most_waiting(void);
 unsigned camera_lost(void);
 
-/* The camera's own: what its line interrupt calls, and how a program waits for one. */
+/* For the camera alone: what its line interrupt calls, how to wait for a line, how to start the clock. */
 void camera_line_came(void);
 void camera_wait(void);
 void camera_clock_start(void);

@@ -1,4 +1,4 @@
-/* Says whether somebody is in a picture that is never in memory as a whole. */
+/* Prints whether a person is in a picture. The whole picture is never in memory. */
 #include <stdio.h>
 
 #include "camera.h"
@@ -17,7 +17,7 @@ int main(void)
         status = vww_begin(&net);
         camera_start();
         while (status == LT_OK && vww_rows_wanted(&net) > 0) {
-            status = vww_push_rows(&net, camera_line(), 1); /* works as far as this line allows */
+            status = vww_push_rows(&net, camera_line(), 1); /* computes what this line makes possible */
             camera_next();
         }
         const int8_t *scores = vww_output(&net, 0);

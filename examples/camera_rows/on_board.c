@@ -1,14 +1,14 @@
-/* On a Cortex-M board under QEMU: SysTick is the camera's line interrupt, the console is the computer's. */
+/* For a Cortex-M board in QEMU: SysTick is the line interrupt, and output goes to your computer's console. */
 #include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "camera.h"
 
-#define TICKS_A_LINE 3000u /* of SysTick: at 40 instructions each, 120,000 */
+#define TICKS_A_LINE 3000u /* of SysTick; a tick is 40 instructions, so a line is 120,000 */
 
 extern char board_stack_top[];
-extern void initialise_monitor_handles(void); /* of the C library: opens the console */
+extern void initialise_monitor_handles(void); /* from the C library: opens the console */
 int main(void);
 void start(void);
 void line_interrupt(void);
@@ -20,7 +20,7 @@ void camera_clock_start(void)
     systick[0] = 0;
     systick[1] = TICKS_A_LINE - 1;
     systick[2] = 0;
-    systick[0] = 7; /* the processor's clock, an interrupt, on */
+    systick[0] = 7; /* use the processor's clock, enable the interrupt, start */
 }
 
 void camera_wait(void)

@@ -1,4 +1,4 @@
-/* On a computer a line comes whenever the program waits for one. */
+/* For a computer: a line arrives whenever the program waits for one. */
 #include "camera.h"
 
 void camera_clock_start(void)

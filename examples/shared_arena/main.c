@@ -1,8 +1,8 @@
-/* Three networks with state in one program: one arena for all, and each its own state.
+/* Three networks with state in one program. They share one arena, and each has its own state.
  *
- * They take turns, as two wake words and a voice detector do on one microphone. Between two calls the
- * arena belongs to whoever is next, so each one's input is written just before its call, and its output
- * is read just after. What a network remembers is in its state, which nobody else touches.
+ * The networks take turns, like two wake words and a voice detector on one microphone. Each call may
+ * overwrite the whole arena. So the program writes a network's input just before its call, and reads its
+ * output just after it. What a network remembers is in its state, which no other network touches.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #define TURNS 210
 
-/* As large and as well aligned as the neediest of them. */
+/* The size of the largest arena, and an alignment that suits all three. */
 static union {
     uint8_t first[FIRST_ARENA_SIZE];
     uint8_t second[SECOND_ARENA_SIZE];
@@ -29,13 +29,13 @@ static first_t first;
 static second_t second;
 static voice_t voice;
 
-/* Instead of a microphone: bytes that wander, a little each time. */
+/* In place of a microphone: change each byte a little at each call. */
 static void wander(uint8_t *bytes, size_t count)
 {
     static uint32_t random = 1;
     for (size_t i = 0; i < count; i++) {
         random = random * 1664525U + 1013904223U;
-        bytes[i] = (uint8_t)(bytes[i] + (random >> 24) % 31U + 241U); /* by -15 to 15 */
+        bytes[i] = (uint8_t)(bytes[i] + (random >> 24) % 31U + 241U); /* add -15 to 15 */
     }
 }
 
@@ -48,7 +48,7 @@ static void print(const char *name, const uint8_t *bytes, size_t count)
     printf("\n");
 }
 
-/* One call of a network: its input in, its output out, all while the arena is its own. */
+/* Call a network: write its input, run it, and print its output before another network uses the arena. */
 #define TURN(name, NAME)                                                    \
     do {                                                                    \
         static uint8_t heard[NAME##_INPUT_0_BYTES];                         \

@@ -1,9 +1,9 @@
-/* Listens to a file: 16-bit samples at 16 kHz, one channel, no header. Prints what the network says at every
- * hop of its window, and then what it took. On a computer, or on a board that can read a file
- * (../wake_word/board/start.c).
+/* Listens to a file of 16-bit samples at 16 kHz, with one channel and no header. Prints the network's outputs
+ * at each hop of the window, and at the end the RAM that the program uses. It runs on a computer, or on a
+ * board that can read a file (../wake_word/board/start.c).
  *
- * The network is an ordinary one, without state: it was made for the whole window. What of it stays the same
- * while the window moves on is kept by the program that lowtide made.
+ * The network has no state: it takes a whole window. The generated program keeps what stays the same when the
+ * window moves on, and computes the rest.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,14 +12,14 @@
 #include "stack.h"
 #include "wake.h"
 
-#define NEW_SAMPLES 160                 /* 10 ms, of which the front end makes a row of features */
-#define FRAME (FRONT_INPUT_0_BYTES / 2) /* samples that the front end takes: new ones, or with old ones */
+#define NEW_SAMPLES 160                 /* 10 ms: the front end makes one row of features of them */
+#define FRAME (FRONT_INPUT_0_BYTES / 2) /* samples for the front end: new ones, and old ones if it needs them */
 
 #if WAKE_INPUT_0_ROW_BYTES != FRONT_OUTPUT_0_BYTES
-#error "a row of the window is to be a row of features"
+#error "a row of the window must be a row of features"
 #endif
 
-/* As large as the needier of them, and as well aligned: between two hops, the network needs its state alone. */
+/* The size of the larger arena: between hops, the network needs only its state. */
 static union {
     uint8_t front[FRONT_ARENA_SIZE];
     uint8_t wake[WAKE_ARENA_SIZE];
@@ -32,8 +32,8 @@ static front_t front;
 static wake_t wake;
 
 static int16_t frame[FRAME];
-static int8_t rows[WAKE_HOP_ROWS * WAKE_INPUT_0_ROW_BYTES]; /* of the next hop */
-static int filled;                                          /* of them */
+static int8_t rows[WAKE_HOP_ROWS * WAKE_INPUT_0_ROW_BYTES]; /* of features, for the next hop */
+static int filled;                                          /* how many of these rows are there */
 
 static int start(void)
 {
@@ -42,7 +42,7 @@ static int start(void)
                            : wake_init(&wake, &arena, sizeof arena, wake_state, sizeof wake_state);
 }
 
-/* The next row of features, of the last samples of `frame`. */
+/* Make the next row of features from `frame`. */
 static int hear_row(void)
 {
     memcpy(front_input(&front, 0), frame, sizeof frame);
@@ -54,14 +54,14 @@ static int hear_row(void)
     return status;
 }
 
-/* 1 if there are outputs of a window, 0 if more rows are wanted, below 0 for a status code. */
+/* Return 1 if a window's outputs are ready, 0 if the network needs more rows, or a negative status code. */
 static int hear(void)
 {
     int status = hear_row();
     if (wake_rows_wanted(&wake) == 0 && status == LT_OK) { /* the next window */
         status = wake_begin(&wake);
     }
-    /* Of the first window, what is left over when it is parted into hops comes first. */
+    /* The first window may not be a whole number of hops. Its rest comes first. */
     const int rest = wake_rows_wanted(&wake) % WAKE_HOP_ROWS;
     if (status != LT_OK || filled < (rest != 0 ? rest : WAKE_HOP_ROWS)) {
         return status;

@@ -1,10 +1,10 @@
-/* listen.c: a front end and two networks behind it, in one arena.
+/* listen.c: a front end and two networks that share one arena.
  *
- * Every 10 ms the front end makes 40 features of the last 30 ms of sound. When there are as many rows of
- * them as the networks take at a time, a wake word and a voice detector are run on the same rows, one after
- * the other. Each of the three has the arena while it runs; what it remembers is in its own state.
+ * Every 10 ms, the front end makes 40 features from the last 30 ms of sound. As soon as there are enough rows
+ * of features, a wake word and a voice detector run on the same rows, one after the other. Each of the three
+ * uses the arena while it runs, and keeps what it remembers in its own state.
  *
- * Nothing here knows where sound comes from, or prints anything: it is what firmware takes along.
+ * This file neither reads sound nor prints anything, so you can use it in your firmware.
  */
 #include "listen.h"
 
@@ -14,19 +14,19 @@
 #include "voice.h"
 #include "wake.h"
 
-#define FRAME (FRONT_INPUT_0_BYTES / 2) /* samples that the front end takes: new ones, or with old ones */
-#define FEATURES FRONT_OUTPUT_0_BYTES   /* of a row */
+#define FRAME (FRONT_INPUT_0_BYTES / 2) /* samples for the front end: new ones, and old ones if it needs them */
+#define FEATURES FRONT_OUTPUT_0_BYTES   /* in a row */
 
 #if WAKE_INPUT_0_BYTES != VOICE_INPUT_0_BYTES || WAKE_INPUT_0_BYTES % FRONT_OUTPUT_0_BYTES != 0
-#error "both networks are to take the same rows of features"
+#error "both networks must take the same rows of features"
 #endif
 
-/* How sure to be, over how many of the last probabilities: as microWakeWord's manifests have it. */
+/* The mean of the last probabilities must be above a cutoff. microWakeWord's manifests use these values. */
 #define WINDOW 5
 #define WAKE_CUTOFF (97 * 255 / 100)
 #define VOICE_CUTOFF (50 * 255 / 100)
 
-/* As large as the neediest of them, and as well aligned. */
+/* The size of the largest arena, and an alignment that suits all three. */
 static union {
     uint8_t front[FRONT_ARENA_SIZE];
     uint8_t wake[WAKE_ARENA_SIZE];
@@ -42,14 +42,14 @@ static wake_t wake;
 static voice_t voice;
 
 #if FRONT_INPUT_0_BYTES > 2 * LISTEN_SAMPLES
-static int16_t heard[FRAME - LISTEN_SAMPLES]; /* what the front end is to be given once more */
+static int16_t heard[FRAME - LISTEN_SAMPLES]; /* samples that the front end needs once more */
 #define HEARD_BYTES sizeof heard
 #else
 #define HEARD_BYTES 0
 #endif
 
 static int8_t rows[WAKE_INPUT_0_BYTES];
-static unsigned filled; /* bytes of them */
+static unsigned filled; /* bytes of these rows that are there */
 
 static uint8_t last_wake[WINDOW], last_voice[WINDOW];
 static unsigned turn;
@@ -72,7 +72,7 @@ int listen_start(void)
     return status;
 }
 
-/* The next row of features. */
+/* Make the next row of features. */
 static int hear_row(const int16_t *sound)
 {
     int16_t *const in = front_input(&front, 0);
@@ -91,7 +91,7 @@ static int hear_row(const int16_t *sound)
     return status;
 }
 
-/* The last value of an output, from 0 to 255, whatever its type's zero point is. */
+/* The last value of an output as 0 to 255, for any type and zero point. */
 #define PROBABILITY(name, NAME)                                                                    \
     (uint8_t)(((const NAME##_OUTPUT_0_TYPE *)name##_output(&name, 0))[NAME##_OUTPUT_0_ELEMENTS - 1] - \
               (NAME##_OUTPUT_0_ZERO_POINT))

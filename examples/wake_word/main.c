@@ -1,5 +1,6 @@
-/* Listens to a file: 16-bit samples at 16 kHz, one channel, no header. Prints what the networks say, and then
- * what it took. On a computer, or on a board that can read a file (board/start.c).
+/* Listens to a file of 16-bit samples at 16 kHz, with one channel and no header. Prints the networks'
+ * outputs, and at the end the RAM that the program uses. It runs on a computer, or on a board that can read a file
+ * (board/start.c).
  */
 #include <stdio.h>
 

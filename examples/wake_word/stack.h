@@ -1,4 +1,4 @@
-/* stack.h: how much stack a call took. On a computer it is not measured: 0. */
+/* stack.h: measures how much stack a call uses. On a computer it doesn't measure, and gives 0. */
 #ifndef STACK_H
 #define STACK_H
 

@@ -1,5 +1,5 @@
-/* Start-up code of a Cortex-M board under QEMU, whose files and console are the computer's (semihosting), and
- * what measures the stack.
+/* Start-up code for a Cortex-M board in QEMU, and functions that measure the stack. By semihosting, the board
+ * uses your computer's files and console.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -11,13 +11,13 @@
 #define PAINT 0x5Au
 
 extern char board_stack_top[];
-extern void initialise_monitor_handles(void); /* of the C library: opens the console */
+extern void initialise_monitor_handles(void); /* from the C library: opens the console */
 int main(int argc, char **argv);
 void start(void);
 
-static uintptr_t painted_to; /* about where the frame of who painted ends */
+static uintptr_t painted_to; /* about where the frame of the painting function ends */
 
-/* Numbers, and not addresses of objects: what is below the stack pointer belongs to no object. */
+/* Addresses are integers here, because memory below the stack pointer belongs to no object. */
 static volatile uint8_t *byte_at(uintptr_t address)
 {
     return (volatile uint8_t *)address;
@@ -26,7 +26,7 @@ static volatile uint8_t *byte_at(uintptr_t address)
 __attribute__((noinline)) void stack_paint(void)
 {
     painted_to = (uintptr_t)__builtin_frame_address(0);
-    for (uintptr_t i = 64; i < PAINTED; i++) { /* but for this function's own frame */
+    for (uintptr_t i = 64; i < PAINTED; i++) { /* all but this function's own frame */
         *byte_at(painted_to - i) = PAINT;
     }
 }
