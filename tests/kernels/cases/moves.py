@@ -154,9 +154,10 @@ def _slice(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
 
 def _strided(draw: Draw, shape: tuple[int, ...], x: Ints, zero: int) -> Any:
     del zero
-    begin = [draw.within(0, n - 1) for n in shape]
-    end = [b + draw.within(1, n - b) for n, b in zip(shape, begin, strict=True)]
-    steps = [draw.within(1, 3) for _ in shape]
+    wide = draw.chance(0.5)  # so that some are left, apart, in several dimensions
+    begin = [draw.within(0, (n - 1) // (2 if wide else 1)) for n in shape]
+    end = [n if wide else b + draw.within(1, n - b) for n, b in zip(shape, begin, strict=True)]
+    steps = [draw.within(2 if wide else 1, 3) for _ in shape]
     cut = tuple(slice(*of) for of in zip(begin, end, steps, strict=True))
     inputs = [_ints(draw, values) for values in (begin, end, steps)]
     options: tuple[str, dict[str, int]] = ("StridedSliceOptions", {})
