@@ -65,11 +65,14 @@ def dequantize(draw: Draw) -> Case:
     halves = draw.rng.integers(2 * low, 2 * high, (draw.count, *shape)) / 2
     plain = draw.rng.normal(0, scale * (high - low), (draw.count, *shape))
     reals = (halves * scale if draw.chance(0.4) else plain).astype(np.float32)
+    if draw.chance(0.2) and not draw.fresh:  # interpreters cast what no integer can hold: undefined
+        odd = draw.rng.random(reals.shape)
+        reals[odd < 0.1] = draw.one(np.inf, -np.inf, np.nan)
     draw.inputs.append(x)
     draw.samples[x] = reals
     exact = (reals / np.float32(scale)).astype(np.float64)
     made = np.sign(exact) * np.floor(np.abs(exact) + 0.5) + zero
-    made = np.clip(made, low, high).astype(np.int64)
+    made = np.clip(np.where(np.isnan(made), low, made), low, high).astype(np.int64)
     out = draw.tensor(shape, dtype, scale, zero)
     return draw.case("QUANTIZE", (x,), (out,), (made,), ("QuantizeOptions", {}), 2)
 
