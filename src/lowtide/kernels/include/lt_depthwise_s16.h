@@ -34,8 +34,8 @@ typedef struct {
 void lt_depthwise_s16_row(const void *params, const lt_step *step);
 
 /* The part of the kernel that has another form for cores with the DSP extension. It makes the sums of
- * products of channels c to c + 3, with filters == 1, for the window that begins in column `first`. Of its
- * columns, `from` to `to` are not padding. Sums fit 32 bits, because the window has at most 508 pixels. */
+ * products of channels c to c + 3, with filters == 1, for the window that begins in column `first`. Its
+ * columns `from` to `to` - 1 are not padding. Sums fit 32 bits: the window has at most 508 pixels. */
 void lt_depthwise_s16_four(const lt_depthwise_s16 *p, const void *const *rows, int32_t first,
                            int32_t from, int32_t to, int32_t c, int32_t *sums);
 
