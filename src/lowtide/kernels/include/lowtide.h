@@ -64,7 +64,7 @@ typedef struct {
     uint32_t pitch;
     uint16_t count; /* number of rows */
     uint8_t base;   /* index into `bases`: 0 is the arena, 1 the constants; then inputs, state and strips */
-    uint8_t apart;  /* 0: row r is at r * pitch */
+    uint8_t apart;  /* 0 if row r is at offset + r * pitch */
 } lt_rows;
 
 /* The rows of one tensor that the steps of a node read or write. The window of step r is the `count` rows
@@ -104,7 +104,7 @@ typedef struct {
 #define LT_STRIP 0xFDU
 
 /* A strip is a range of columns of every row. The operators run again for each strip, further to the right.
- * A shift sets bases[base] to bases[from] + offset. Then the strip's nodes begin with step 0 again. */
+ * A strip sets bases[base] to bases[from] + offset for each of its shifts, and its nodes begin at step 0. */
 typedef struct {
     uint8_t base;
     uint8_t from;
@@ -185,7 +185,7 @@ int lt_run(const lt_program *program, lt_position *at, void *net);
 void *lt_row(const lt_program *program, const lt_position *at, void *net);
 
 #ifdef LT_TRACE
-/* For verification only: the runtime calls it after every step, for each row of the step's outputs. */
+/* For verification only: after every step, the runtime calls it for each row of the step's outputs. */
 void lt_trace(int tensor, int row, const void *data, int bytes);
 
 /* Kernels that make tensors which never exist as rows call it. `which` is 0 for the node's first such tensor

@@ -16,7 +16,7 @@
 #define LT_BLOCK_ROWS 8 /* the greatest height of the depthwise kernel */
 
 /* One output row. If `ahead` > 0, the first `ahead` steps make no row: they only fill the kept rows. If
- * `ahead` < 0, the first step makes row -ahead. Another node, which keeps the same rows, makes those before.
+ * `ahead` < 0, the first step makes row -ahead. Another node makes those before, and keeps the same rows.
  *
  * F is kernel_h - kept. P is piece, the number of pixels to make at a time (the last time, those that are
  * left). V is (P - 1) * stride_w + kernel_w, the columns that a piece reads, or in_w if that is less.

@@ -18,12 +18,12 @@ typedef struct {
     uint8_t when; /* the sum of the relations that give 1 */
 } lt_compare;
 
-/* These compare stored values. b8 compares bytes. */
+/* Compare stored values. b8 compares bytes. */
 void lt_compare_b8_pair(const void *params, const lt_step *step);
 void lt_compare_s32_pair(const void *params, const lt_step *step);
 void lt_compare_s64_pair(const void *params, const lt_step *step);
 
-/* These compare quantised values: a is (stored - a_zero) * 256 * its factor (see lt_fixed.h), and so is b. */
+/* Compare quantised values: a is (stored - a_zero) * 256 * its factor (see lt_fixed.h), and so is b. */
 typedef struct {
     lt_pair pair;
     int32_t a_multiplier, b_multiplier;

@@ -10,7 +10,7 @@
  *
  * The kernel makes and scales sums in one of three ways:
  *   - If `shift` is null: in 32 bits, then shifted left by `left` and scaled with one product, lt_high_s16.
- *     No partial sum can overflow, also when shifted. `start` is the bias, and `factor` is 16 bits of the
+ *     No partial sum can overflow, even when shifted. `start` is the bias, and `factor` is 16 bits of the
  *     multiplier, shifted.
  *   - If `bias` is not null: in 64 bits, then scaled by lt_scale_wide.
  *   - Otherwise: from `start` on, modulo 2^32, then scaled by lt_scale, as the reference for 32-bit biases.

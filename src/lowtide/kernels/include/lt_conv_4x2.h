@@ -2,7 +2,7 @@
 /* lt_conv_4x2.h: CONV_2D and FULLY_CONNECTED, int8, one group, for cores with Arm's DSP extension.
  *
  * A faster form of lt_conv_packed.h, for programs compiled for such a core. It makes four channels of two
- * pixels at once, or of one pixel. It has the halves and conditions of lt_conv_packed.h, and one more:
+ * pixels at once, or of one pixel. Halves and conditions are those of lt_conv_packed.h, with one more:
  *   |bias + sum x * w1| < 2^23 for all x.
  *
  * A record has four channels, c0 to c3 (zeros if missing). First come four words where sums start: bias0,

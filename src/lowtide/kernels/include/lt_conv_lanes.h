@@ -8,7 +8,7 @@
  * the reference, so it is left out.
  *
  * The kernel makes and scales sums in the ways of lt_conv_2x2.h. If `shift` is null, sums fit 32 bits, also
- * when shifted left by `left`. They are shifted so before lt_high_s16 multiplies them.
+ * when shifted left by `left`. They are shifted before lt_high_s16 multiplies them.
  */
 #ifndef LT_CONV_LANES_H
 #define LT_CONV_LANES_H

@@ -3,8 +3,8 @@
  *
  * A faster form of lt_conv.h, for programs compiled for such a core. It makes four channels of two pixels at
  * once, or of one pixel. lt_scalar.h describes weights, scales and conditions. The compiler checks these
- * conditions, and one more: in a channel, the weights of products 2 * k and 2 * k + 1 are not both -128
- * (except in the products after the last whole group of four).
+ * conditions, and one more: no channel has -128 as the weights of both products 2 * k and 2 * k + 1 (except
+ * in the products after the last whole group of four).
  */
 #ifndef LT_CONV_SCALAR_H
 #define LT_CONV_SCALAR_H

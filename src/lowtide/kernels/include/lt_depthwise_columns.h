@@ -8,7 +8,7 @@
  * columns that are not padding to pairs of halves of x - input_zero: for each column and each pair of rows,
  * four words, of channels 0, 2, 1 and 3. The low half is the upper row. It unpacks weights in the same way.
  * A result is then the sum of products of two runs of words. If the window is dilated along the row, the
- * columns that one window reads are put together.
+ * columns that one window reads are next to each other.
  *
  * A record, of four channels, is: 4 biases; weights; 4 multipliers; a word of 4 shifts of 0 to 22, the first
  * in the low byte. A factor is multiplier * 2^(-32 - shift). Weights are bytes, the lowest first. Windows of
@@ -100,7 +100,7 @@ typedef struct {
     int8_t *out;
 } lt_columns_taps;
 
-/* Returns the records that follow. */
+/* Make these groups. Return the records that follow. */
 const int32_t *lt_columns_tap(const lt_columns_taps *of);
 const int32_t *lt_columns_tap_any(const lt_columns_taps *of);
 

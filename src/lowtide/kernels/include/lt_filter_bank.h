@@ -25,7 +25,7 @@ typedef struct {
 
 void lt_filter_bank_row(const void *params, const lt_step *step);
 
-/* SignalFilterBankSquareRoot: rounded square roots, shifted right by step->in[1] modulo 32 bits.
+/* SignalFilterBankSquareRoot: rounded square roots, shifted right by step->in[1] modulo 32.
  *
  * step->in[0]: [channels] uint64. step->in[1]: int32. step->out[0]: [channels] uint32; it can begin where
  * in[0] does. No scratch memory. */

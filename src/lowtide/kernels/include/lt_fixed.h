@@ -159,8 +159,8 @@ static inline int32_t lt_sub(int32_t a, int32_t b)
     return (int32_t)((uint32_t)a - (uint32_t)b);
 }
 
-/* Returns lt_scale(x, multiplier, -1 - shift) + zero, without branches, for factors below 1/2. `twice` is 2 *
- * x and `centre` is (2 * zero + 1) << shift.
+/* Returns lt_scale(x, multiplier, -1 - shift) + zero, without branches, for factors below 1/2. `twice` is
+ * 2 * x and `centre` is (2 * zero + 1) << shift.
  *
  * Why it is exact: high_mul(x, m) = (2x * m + 2^31) >> 32. To round halves away from zero, it then adds
  * 2^shift (half of what is shifted out), and subtracts 1 for negative values. The product is negative if x
@@ -207,7 +207,7 @@ static inline int32_t lt_narrow_s8(int32_t twice, int32_t multiplier, int32_t ce
     return sum;
 }
 
-/* Loads four bytes from any address. */
+/* Returns the word at any address. */
 static inline int32_t lt_load(const void *from)
 {
     int32_t word;

@@ -19,7 +19,7 @@
 typedef struct {
     uint16_t size, hop, frames;
     uint16_t held; /* samples to keep: less than size, at least size - hop */
-    uint16_t waits; /* frames are valid from this one on, counted from 1; 0: always */
+    uint16_t waits; /* number of the first valid frame, counted from 1; 0: all frames are valid */
 } lt_framer;
 
 void lt_framer_row(const void *params, const lt_step *step);

@@ -2,8 +2,8 @@
 /* lt_joined.h: operators that read a concatenation along channels, a few pixels at a time.
  *
  * The concatenation never exists as rows. Where it is read, lt_concat_row of lt_move.h joins a few of its
- * pixels in scratch memory. So a row can be part of several concatenations, and no row is in memory twice.
- * row is there twice.
+ * pixels in scratch memory. So a row can be part of several concatenations, and no row is in memory more
+ * than once.
  */
 #ifndef LT_JOINED_H
 #define LT_JOINED_H

@@ -28,14 +28,14 @@ typedef struct {
 
 void lt_copy_row(const void *params, const lt_step *step);
 
-/* Joins several rows to one whole row, or splits it. The whole row has, for each of `runs` positions, a run
- * of every part.
+/* Joins several rows to one whole row, or splits it. It has a run of every part at each of `runs` positions.
  *
+ * lt_concat_row: step->in has `count` rows; row i has runs * bytes[i] bytes. step->out[0] is the whole
  *   row, of runs * (the sum of all bytes[i]) bytes.
- * lt_split_row: the other way round; step->in[0] is the whole row, step->out the `count` rows.
+ * lt_split_row: the other way round. step->in[0] is the whole row, and step->out has the `count` rows.
  */
 typedef struct {
-    const int32_t *bytes; /* [count] */
+    const int32_t *bytes; /* [count]: bytes of a run of each part */
     int32_t runs;
     int32_t count;
 } lt_join;

@@ -12,7 +12,7 @@
 
 #include "lt_fixed.h"
 
-/* At these points, sums are in registers, and nothing that is needed later is loaded. Without them, compilers
+/* At these points, sums are in registers, and nothing that is needed later is loaded. Otherwise, compilers
  * reorder additions and load ahead until they run out of registers. Arm cores have few registers, and end
  * each product with LT_NOW. Other cores have many, and wait for results: they end some products of four
  * channels with LT_THEN. */
@@ -29,7 +29,7 @@
 #define LT_THEN(a, b, c, d) ((void)0)
 #endif
 
-/* Initialises the sums of four channels. */
+/* Defines the sums of four channels, with the values at which they start. */
 #define LT_START(scales, a, b, c, d)     \
     uint32_t a = (uint32_t)(scales)[0];  \
     uint32_t b = (uint32_t)(scales)[3];  \

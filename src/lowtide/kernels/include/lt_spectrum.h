@@ -20,8 +20,8 @@ typedef struct {
 
 void lt_window_row(const void *params, const lt_step *step);
 
-/* SignalFftAutoScale: scales a frame up by the greatest power of two for its greatest absolute value. As in
- * the reference, INT16_MIN counts as the least absolute value, and only later values count: results can wrap.
+/* SignalFftAutoScale: scales a frame up by the greatest power of two for which its greatest absolute value
+ * fits. As in the reference, INT16_MIN counts as the least value, and resets the search: results can wrap.
  *
  * step->in[0], step->out[0]: rows of `count` int16 values; can be the same memory.
  * step->out[1]: int32, the exponent of that power, 0 to 15. No scratch memory. */

@@ -32,7 +32,7 @@ void lt_svdf_state8_row(const void *params, const lt_step *step);
 void lt_svdf_state16_row(const void *params, const lt_step *step);
 
 /* The part of the kernel that has another form for cores with the DSP extension. It moves the n - 1 >= 0
- * newest values of a filter's state down, puts `newest` after them, and returns sum + all times `times`. */
+ * newest values of a filter's state down, puts `newest` after them, and returns sum + all n times `times`. */
 int32_t lt_svdf_move(int8_t *state, const int8_t *times, int32_t n, int32_t newest, int32_t sum);
 
 #endif

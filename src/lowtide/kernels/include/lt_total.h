@@ -34,7 +34,7 @@ typedef struct {
 void lt_total_mean_s8(const void *params, const lt_step *step);
 void lt_total_mean_s16(const void *params, const lt_step *step);
 
-/* AVERAGE_POOL_2D, with the same rows. The average is rounded to nearest, halves away from zero. */
+/* AVERAGE_POOL_2D, with step->in[0] and step->out[0] as above. Rounds to nearest, halves away from zero. */
 typedef struct {
     uint16_t channels;
     int32_t start;

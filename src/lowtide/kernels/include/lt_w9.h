@@ -18,7 +18,7 @@
  * step->scratch: what `run` needs.
  */
 typedef struct {
-    lt_kernel run;      /* makes all channels of the row */
+    lt_kernel run;      /* makes all channels of the row; not called if count == out_c */
     const void *params; /* the params of that kernel */
     /* [count][kernel_h][kernel_w * in_c], where the second and third of each whole group of four are swapped.
      * With filters: [count][kernel_h][kernel_w]. */
@@ -42,8 +42,8 @@ typedef struct {
 
 void lt_w9_s8_row(const void *params, const lt_step *step);
 
-/* These make four channels at once: _depthwise if there is Helium, and _conv, without dilation along the row,
- * if there are Helium or DSP instructions. */
+/* Make four channels at once: lt_w9_depthwise those of DEPTHWISE_CONV_2D, with Helium; lt_w9_conv those of a
+ * CONV_2D without dilation along the row, with Helium or DSP instructions. */
 void lt_w9_depthwise(const lt_w9_s8 *p, const lt_step *step);
 void lt_w9_conv(const lt_w9_s8 *p, const lt_step *step);
 

@@ -156,7 +156,7 @@ static inline void enter(const lt_turn *turn, lt_position *at)
     loop->left = turn->steps;
 }
 
-/* Stores which row is to be exchanged, according to the current turn, and moves on. */
+/* Stores in `at` which row the current turn exchanges, and moves on. */
 static inline void exchange(const lt_program *program, const lt_turn *turn, lt_position *at, uint16_t *next)
 {
     at->node = turn->node;
