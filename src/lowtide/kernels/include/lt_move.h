@@ -28,7 +28,7 @@ typedef struct {
 
 void lt_copy_row(const void *params, const lt_step *step);
 
-/* Joins several rows to one whole row, or splits it. It has a run of every part at each of `runs` positions.
+/* Joins several parts to one whole row, or splits it. At each of `runs` positions, it has a run of each part.
  *
  * lt_concat_row: step->in has `count` rows; row i has runs * bytes[i] bytes. step->out[0] is the whole
  *   row, of runs * (the sum of all bytes[i]) bytes.
