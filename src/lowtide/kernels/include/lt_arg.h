@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_arg.h: ARG_MAX and ARG_MIN: where along a dimension the greatest or the least value is.
+/* lt_arg.h: ARG_MAX and ARG_MIN: the index of the greatest or of the least value along a dimension.
  *
- * Source: tensorflow/lite/kernels/internal/reference/arg_min_max.h: the first of equals.
+ * Source: tensorflow/lite/kernels/internal/reference/arg_min_max.h. Of equal values, the first one counts.
  */
 #ifndef LT_ARG_H
 #define LT_ARG_H

@@ -10,19 +10,19 @@
 #include "lowtide.h"
 #include "lt_pair.h"
 
-/* ADD and SUB. The operand with the greater scale is a: rescaling it is an exact shift. Twice the sum,
- * in 2^-L of a's scale (L = 20; int16: 15), is
+/* ADD and SUB. The operand with the greater scale is a, because an exact shift rescales it. Twice the sum,
+ * in units of 2^-L of a's scale (L is 20, or 15 for int16), is
  *
  *     start + a * a_factor
  *     + b_factor * round(high_mul(b * 2^(L + 1) + b_start, b_multiplier) / 2^b_shift)
  *
- * where high_mul is the product / 2^32, rounded; and round takes halves away from zero. The result is
+ * where high_mul is the product / 2^32, rounded, and `round` takes halves away from zero. The result is
  * round(high_mul(sum, multiplier) / 2^shift) + output_zero.
  */
 typedef struct {
     lt_pair pair;
-    int32_t start;    /* -zero of a * a_factor */
-    int32_t b_start;  /* -zero of b * 2^(L + 1) */
+    int32_t start;    /* -(zero point of a) * a_factor */
+    int32_t b_start;  /* -(zero point of b) * 2^(L + 1) */
     int32_t a_factor; /* 2^L, or -2^L to subtract a */
     int32_t b_multiplier, multiplier;
     uint8_t b_shift, shift; /* 1 to 31 */
@@ -31,12 +31,12 @@ typedef struct {
     int16_t low, high; /* the fused activation's range */
 } lt_addition;
 
-/* Sums, not differences, of rows that both have pair.inner elements: pair.outer and both steps are 1. */
+/* ADD only, of two rows of pair.inner elements each: pair.outer, pair.a_step and pair.b_step are 1. */
 void lt_add_s8_row(const void *params, const lt_step *step);
 void lt_add_u8_row(const void *params, const lt_step *step);
-void lt_add_s16_row(const void *params, const lt_step *step); /* zero points of a and b are 0 */
+void lt_add_s16_row(const void *params, const lt_step *step); /* the zero points of a and b are 0 */
 
-/* Any `pair`. */
+/* ADD and SUB, with any broadcast that `pair` describes (lt_pair.h). */
 void lt_add_s8_pair(const void *params, const lt_step *step);
 void lt_add_u8_pair(const void *params, const lt_step *step);
 void lt_add_s16_pair(const void *params, const lt_step *step);
@@ -44,7 +44,7 @@ void lt_add_s16_pair(const void *params, const lt_step *step);
 /* MUL: (a - a_zero) * (b - b_zero) * factor + output_zero. */
 typedef struct {
     lt_pair pair;
-    int32_t multiplier; /* the factor, as in lt_fixed.h */
+    int32_t multiplier; /* the factor: see lt_fixed.h */
     int8_t shift;
     int16_t a_zero, b_zero, output_zero;
     int16_t low, high; /* the fused activation's range */
@@ -54,8 +54,8 @@ void lt_mul_s8_pair(const void *params, const lt_step *step);
 void lt_mul_u8_pair(const void *params, const lt_step *step);
 void lt_mul_s16_pair(const void *params, const lt_step *step);
 
-/* PRELU: a - a_zero if that is >= 0, scaled by the first factor; else (a - a_zero) * (b - b_zero)
- * scaled by the second; plus output_zero, saturated. */
+/* PRELU of a with the slope b: a - a_zero, times the positive factor, if that is >= 0; otherwise
+ * (a - a_zero) * (b - b_zero), times the negative factor. Adds output_zero and saturates the result. */
 typedef struct {
     lt_pair pair;
     int32_t positive_multiplier, negative_multiplier;
@@ -67,8 +67,8 @@ void lt_prelu_s8_pair(const void *params, const lt_step *step);
 void lt_prelu_u8_pair(const void *params, const lt_step *step);
 void lt_prelu_s16_pair(const void *params, const lt_step *step); /* b is int8 */
 
-/* MINIMUM and MAXIMUM of stored values; LOGICAL_AND and LOGICAL_OR are those of bytes that are 0 or 1.
- * The params are an lt_pair. */
+/* MINIMUM and MAXIMUM of stored values. LOGICAL_AND and LOGICAL_OR are the minimum and the maximum of bytes
+ * that are 0 or 1. The params are an lt_pair. */
 void lt_min_s8_pair(const void *params, const lt_step *step);
 void lt_min_u8_pair(const void *params, const lt_step *step);
 void lt_min_s16_pair(const void *params, const lt_step *step);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_bits.h: how many bits a number has. */
+/* lt_bits.h: the bit length of a number. */
 #ifndef LT_BITS_H
 #define LT_BITS_H
 
 #include <stdint.h>
 
-/* The number of the highest bit that is set, counted from 1; 0 for 0. */
+/* Returns the number of the highest set bit, counted from 1. Returns 0 if x is 0. */
 static inline uint32_t lt_bits(uint32_t x)
 {
 #if defined(__GNUC__)

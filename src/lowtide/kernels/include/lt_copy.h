@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_copy.h: runs of bytes that begin anywhere, copied for cores that load and store words, and halves of
- * them, from no other addresses than their multiples.
+/* lt_copy.h: copies of runs of bytes that begin at any address, for cores that load and store words and
+ * half-words only at multiples of their size.
  *
- * Why not memcpy: C libraries for such cores copy byte by byte where either end is no multiple of four, at
- * five to seven instructions a byte, and runs of channels begin everywhere.
+ * Why not memcpy: C libraries for such cores copy byte by byte if either address is not a multiple of four.
+ * This takes five to seven instructions per byte, and runs of channels begin at any address.
  */
 #ifndef LT_COPY_H
 #define LT_COPY_H
@@ -17,7 +17,7 @@
 #if defined(__GNUC__) && !defined(__ARM_FEATURE_UNALIGNED)
 #define LT_COPIES_WORDS
 
-/* Copy a word, or half of one, or a byte: `size` bytes, of which either end is a multiple, `at` bytes on. */
+/* Copy `size` bytes (a word, half-word or byte) at offset `at`. Both addresses are multiples of `size`. */
 #define LT_COPY_ONE(to, from, at, size)                                          \
     (void)__builtin_memcpy(__builtin_assume_aligned((to) + (at), size),          \
                            __builtin_assume_aligned((from) + (at), size), size)
@@ -31,7 +31,7 @@
         LT_COPY_ONE(to, from, (at) + (3 * (size)), size); \
     } while (0)
 
-/* Copy n bytes, 0 or more; the runs do not overlap. */
+/* Copy n >= 0 bytes. The two runs must not overlap. */
 static inline void lt_copy_run(uint8_t *to, const uint8_t *from, int32_t n)
 {
     const uint8_t *const end = from + n;

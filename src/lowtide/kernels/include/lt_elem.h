@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lt_elem.h: one source for kernels of several element types.
  *
- * A kernel body is an LT_INLINE function that takes the type as a parameter; each public kernel calls
- * it with a constant, so that the compiler makes one plain loop per type, and none for the types that
- * a program does not link.
+ * A kernel body is an LT_INLINE function with the element type as a parameter. Each public kernel calls it
+ * with a constant type. So the compiler makes one plain loop per type, and none for types that a program
+ * does not link.
  */
 #ifndef LT_ELEM_H
 #define LT_ELEM_H
@@ -20,7 +20,7 @@
 
 typedef enum { LT_S8, LT_U8, LT_S16, LT_S32 } lt_elem;
 
-/* Element i of a row. */
+/* Returns element i of a row. */
 LT_INLINE int32_t lt_get(const void *row, int32_t i, lt_elem type)
 {
     switch (type) {
@@ -35,7 +35,7 @@ LT_INLINE int32_t lt_get(const void *row, int32_t i, lt_elem type)
     }
 }
 
-/* Set element i of a row to `value`, which is in the type's range. */
+/* Set element i of a row to `value`, which must be in the range of the type. */
 LT_INLINE void lt_put(void *row, int32_t i, int32_t value, lt_elem type)
 {
     switch (type) {
@@ -54,7 +54,7 @@ LT_INLINE void lt_put(void *row, int32_t i, int32_t value, lt_elem type)
     }
 }
 
-/* The least and the greatest value of a type. */
+/* Return the least and the greatest value of a type. */
 LT_INLINE int32_t lt_least(lt_elem type)
 {
     return (type == LT_S8)    ? INT8_MIN
@@ -71,8 +71,8 @@ LT_INLINE int32_t lt_greatest(lt_elem type)
                             : INT32_MAX;
 }
 
-/* round(a * b / 2^32) + c, halves up, for 0 <= b: one instruction where the core has SMMLAR. With a = 2 x the
- * product is gemmlowp's SaturatingRoundingDoublingHighMul of x and b. */
+/* Returns round(a * b / 2^32) + c, halves up, for b >= 0: one instruction if the core has SMMLAR. With a = 2
+ * x the product is gemmlowp's SaturatingRoundingDoublingHighMul of x and b. */
 LT_INLINE int32_t lt_high_mul_add(int32_t a, int32_t b, int32_t c)
 {
 #ifdef LT_DSP
@@ -84,10 +84,10 @@ LT_INLINE int32_t lt_high_mul_add(int32_t a, int32_t b, int32_t c)
 #endif
 }
 
-/* lt_scale(a / 2, b, -shift) for shift 1 to 31 and `half` = 2^(shift - 1); the sum must not overflow.
+/* Returns lt_scale(a / 2, b, -shift), for shift 1 to 31 and `half` 2^(shift - 1). The sum must not overflow.
  *
- * Halves go away from zero because negative products get half - 1. The product is negative if a is,
- * but for those that round to 0, where half - 1 does no harm. */
+ * Halves are rounded away from zero because half - 1 is added to negative products. A product is negative if
+ * a is, except if it rounds to 0. Then half - 1 makes no difference. */
 LT_INLINE int32_t lt_scale_down(int32_t a, int32_t b, int32_t half, int32_t shift)
 {
     return lt_high_mul_add(a, b, half + (a >> 31)) >> shift;

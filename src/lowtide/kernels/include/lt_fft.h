@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lt_fft.h: Fourier transforms of real signals in fixed point, of int16 and int32.
  *
- * Source: SignalRfft and SignalIrfft of TFLM, which are kissfft's (version 130, tools/kiss_fftr.c) in fixed
- * point: a transform of half as many complex points by factors 4, 2, 3 and 5, each of which divides by
- * itself first, then one turn that parts even from odd. Every product is rounded, halves up; sums wrap.
- * There it needs tables and memory in RAM; here tables are constants, and all is done in the output.
+ * Source: SignalRfft and SignalIrfft of TFLM, which use kissfft (version 130, tools/kiss_fftr.c) in fixed
+ * point. It is a complex transform of half as many points by factors 4, 2, 3 and 5, each of which first
+ * divides by itself, then one pass that separates even from odd. Products are rounded, halves up; sums wrap.
+ * The reference needs tables and memory in RAM. Here, tables are constants, and all work is in the output.
  */
 #ifndef LT_FFT_H
 #define LT_FFT_H
@@ -13,14 +13,14 @@
 
 #define LT_FFT_FACTORS 16
 
-/* A transform of 2 * `points` real values, with `points` + 1 complex ones of the positive frequencies.
+/* A transform between 2 * `points` real values and `points` + 1 complex values of the positive frequencies.
  *
  * Forward: step->in[0]: `count` values, at most 2 * points; zeros follow. step->out[0]: points + 1 pairs.
  * Inverse: step->in[0]: points + 1 pairs. step->out[0]: 2 * points values.
- * The output overlaps nothing. No scratch. */
+ * The output must not overlap anything. No scratch memory. */
 typedef struct {
-    const void *turns;       /* [points] pairs: exp(-2 pi i k / points); conjugate for the inverse */
-    const void *parts;       /* [points / 2] pairs: exp(-pi i ((k + 1) / points + 1 / 2)); as well */
+    const void *turns;       /* [points] pairs: exp(-2 pi i k / points); for the inverse, conjugates */
+    const void *parts;       /* [points / 2] pairs: exp(-pi i ((k + 1) / points + 1 / 2)); likewise */
     const uint8_t *factors;  /* [stages]: 2, 3, 4 or 5; their product is `points` */
     uint16_t points, count;
     uint8_t stages;

@@ -1,47 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lt_fixed.h: the fixed-point arithmetic of TFLite's quantised operators.
  *
- * A real factor m is stored as multiplier * 2^(shift - 31), multiplier in [2^30, 2^31) or 0.
- * All results are bit for bit those of tensorflow/lite/kernels/internal/common.h, in its default
- * build (double rounding).
+ * A real factor m is stored as multiplier * 2^(shift - 31), where multiplier is 0 or in [2^30, 2^31).
+ * All results are bit for bit those of tensorflow/lite/kernels/internal/common.h in its default build
+ * (double rounding).
  */
 #ifndef LT_FIXED_H
 #define LT_FIXED_H
 
 #include <stdint.h>
 
-/* Defined where Arm's DSP instructions may be used as they are here: in GNU assembly, in Thumb state
- * (cbz), and with words loaded from any address, low byte first. The compiler's __ARM_FEATURE_DSP does
- * not say so: it also holds with -marm and with -mno-unaligned-access. */
+/* Defined if Arm's DSP instructions can be used as they are here: in GNU assembly, in Thumb state (cbz), and
+ * with words loaded from any address, low byte first. The compiler's __ARM_FEATURE_DSP does not guarantee
+ * this: it is also defined with -marm and with -mno-unaligned-access. */
 #if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_UNALIGNED) && defined(__thumb2__) &&         \
     defined(__GNUC__) && !defined(__ARM_BIG_ENDIAN)
 #define LT_DSP
 #endif
 
-/* Defined for Arm's cores without long multiplications (Cortex-M0, M0+, M23). */
+/* Defined for Arm cores without long multiplications (Cortex-M0, M0+, M23). */
 #if defined(__thumb__) && !defined(__thumb2__)
 #define LT_SHORT
 #endif
 
-/* Defined where there are Arm's vectors of integers (Helium, MVE), too, and a compiler that knows them. */
+/* Defined if there are also Arm's integer vectors (Helium, MVE), and a compiler that supports them. */
 #if defined(LT_DSP) && defined(__ARM_FEATURE_MVE) && (defined(__clang__) || __GNUC__ >= 12)
 #define LT_HELIUM
 #endif
 
-/* The same with vectors of floats. */
+/* Defined if there are also vectors of floats. */
 #if defined(LT_HELIUM) && (__ARM_FEATURE_MVE & 2)
 #define LT_HELIUM_FLOAT
 #endif
 
-/* Defined for cores that are no computer's: there a program for one core must have its kernels, and elsewhere
- * it may be tried out with those for any. */
+/* Defined for microcontrollers. There, a program for one core must have the kernels of this core. On other
+ * computers, it can also run with the kernels for any core, to try it. */
 #if (defined(__arm__) || defined(__ICCARM__) || defined(__riscv) || defined(__XTENSA__)) &&          \
     !defined(__linux__)
 #define LT_MICROCONTROLLER
 #endif
 
-/* A loop that no compiler replaces by a call, memcpy say; and a function that is apart: its loops have all
- * registers, and what it keeps on the stack is gone when others run. */
+/* LT_LOOP_AS_IT_IS keeps the compiler from replacing a loop with a call, such as memcpy. LT_APART marks a
+ * function that is not inlined: its loops have all registers, and its stack is free when others run. */
 #ifdef __GNUC__
 #define LT_LOOP_AS_IT_IS(pointer) __asm__ volatile("" : "+r"(pointer))
 #define LT_APART __attribute__((noinline))
@@ -50,9 +50,9 @@
 #define LT_APART
 #endif
 
-/* (a * b + 2^31) >> 32 for 0 <= b. Cores without a long multiplication make it of halves: the product is
- * ah * bh * 2^32 + (ah * bl + al * bh) * 2^16 + al * bl, and the low half of al * bl carries into
- * nothing. */
+/* Returns (a * b + 2^31) >> 32, for b >= 0. Cores without a long multiplication make it from halves: the
+ * product is ah * bh * 2^32 + (ah * bl + al * bh) * 2^16 + al * bl, and the low half of al * bl never
+ * carries. */
 static inline int32_t lt_high_word(int32_t a, int32_t b)
 {
 #ifdef LT_SHORT
@@ -69,14 +69,14 @@ static inline int32_t lt_high_word(int32_t a, int32_t b)
 #endif
 }
 
-/* gemmlowp's SaturatingRoundingDoublingHighMul: round(a * b / 2^31), halves up. The one product that
- * saturates, INT32_MIN * INT32_MIN, cannot occur: where a may be that, b is a multiplier, never negative. */
+/* gemmlowp's SaturatingRoundingDoublingHighMul: round(a * b / 2^31), halves up. Only INT32_MIN * INT32_MIN
+ * would saturate. It cannot occur: where a can be INT32_MIN, b is a multiplier, which is never negative. */
 static inline int32_t lt_high_mul(int32_t a, int32_t b)
 {
     return (int32_t)((((int64_t)a * b) + (1 << 30)) >> 31);
 }
 
-/* The same for 0 <= b. */
+/* The same, for b >= 0. */
 static inline int32_t lt_high_by(int32_t a, int32_t b)
 {
 #ifdef LT_SHORT /* as above, one bit further down */
@@ -90,7 +90,7 @@ static inline int32_t lt_high_by(int32_t a, int32_t b)
 #endif
 }
 
-/* gemmlowp's RoundingDivideByPOT: round(x / 2^exponent), halves away from zero; exponent 0 to 31. */
+/* gemmlowp's RoundingDivideByPOT: round(x / 2^exponent), halves away from zero. The exponent is 0 to 31. */
 static inline int32_t lt_divide_by_pot(int32_t x, int32_t exponent)
 {
     int32_t mask = (int32_t)((1U << exponent) - 1U);
@@ -99,7 +99,7 @@ static inline int32_t lt_divide_by_pot(int32_t x, int32_t exponent)
     return (x >> exponent) + ((remainder > threshold) ? 1 : 0);
 }
 
-/* MultiplyByQuantizedMultiplier: x * m, rounded twice. Overflow of the left shift wraps, as there. */
+/* MultiplyByQuantizedMultiplier: x * m, rounded twice. As in the reference, the left shift can wrap. */
 static inline int32_t lt_scale(int32_t x, int32_t multiplier, int32_t shift)
 {
     int32_t left = (shift > 0) ? shift : 0;
@@ -107,8 +107,8 @@ static inline int32_t lt_scale(int32_t x, int32_t multiplier, int32_t shift)
     return lt_divide_by_pot(lt_high_by((int32_t)((uint32_t)x << left), multiplier), right);
 }
 
-/* MultiplyByQuantizedMultiplier of 64-bit sums, |x| < 2^47: x * m, with 16 bits of the multiplier,
- * rounded once, halves up. The shift is at most 14. Products of larger sums wrap. */
+/* MultiplyByQuantizedMultiplier of 64-bit sums, |x| < 2^47: x * m, with 16 bits of the multiplier, rounded
+ * once, halves up. The shift is at most 14. For larger sums, the products wrap. */
 static inline int32_t lt_scale_wide(int64_t x, int32_t multiplier, int32_t shift)
 {
     int64_t reduced = (multiplier < 0x7FFF0000) ? ((multiplier + (1 << 15)) >> 16) : 0x7FFF;
@@ -117,7 +117,7 @@ static inline int32_t lt_scale_wide(int64_t x, int32_t multiplier, int32_t shift
     return (int32_t)(uint32_t)((uint64_t)(scaled >> right));
 }
 
-/* Saturated to int16. */
+/* Returns x saturated to int16. */
 static inline int32_t lt_clamp_s16(int32_t x)
 {
 #ifdef LT_DSP
@@ -128,7 +128,7 @@ static inline int32_t lt_clamp_s16(int32_t x)
 #endif
 }
 
-/* round(a * b / 2^32) + c, halves up, saturated to int16; the sum must not overflow. */
+/* Returns round(a * b / 2^32) + c, halves up, saturated to int16. The sum must not overflow. */
 static inline int32_t lt_high_s16(int32_t a, int32_t b, int32_t c)
 {
 #ifdef LT_DSP
@@ -139,7 +139,7 @@ static inline int32_t lt_high_s16(int32_t a, int32_t b, int32_t c)
     return lt_clamp_s16(c);
 }
 
-/* x rounded, halves away from zero, and limited to a million: for what LiteRT scales as double. */
+/* Returns x rounded, halves away from zero, and limited to +-1e6: for values that LiteRT scales as double. */
 static inline int32_t lt_nearest(double x)
 {
     double y = (x < -1e6) ? -1e6 : (x > 1e6) ? 1e6 : x;
@@ -148,7 +148,7 @@ static inline int32_t lt_nearest(double x)
     return (rest >= 0.5) ? (whole + 1) : (rest <= -0.5) ? (whole - 1) : whole;
 }
 
-/* a + b and a - b, wrapping. */
+/* Return a + b and a - b. Both wrap. */
 static inline int32_t lt_add(int32_t a, int32_t b)
 {
     return (int32_t)((uint32_t)a + (uint32_t)b);
@@ -159,15 +159,15 @@ static inline int32_t lt_sub(int32_t a, int32_t b)
     return (int32_t)((uint32_t)a - (uint32_t)b);
 }
 
-/* lt_scale(x, multiplier, -1 - shift) + zero, without branches: for factors below 1/2, `twice` 2 * x and
- * `centre` (2 * zero + 1) << shift.
+/* Returns lt_scale(x, multiplier, -1 - shift) + zero, without branches, for factors below 1/2. `twice` is
+ * 2 * x and `centre` is (2 * zero + 1) << shift.
  *
- * Why it is exact: high_mul(x, m) = (2x * m + 2^31) >> 32. Rounding halves away from zero then adds
- * 2^shift (half of what is shifted out), less 1 for negative values; the product is negative when x is, but
- * for x = -1 and m = 2^30, where 0 - 1 rounds to 0 all the same.
+ * Why it is exact: high_mul(x, m) = (2x * m + 2^31) >> 32. To round halves away from zero, it then adds
+ * 2^shift (half of what is shifted out), and subtracts 1 for negative values. The product is negative if x
+ * is, except for x = -1 and m = 2^30. There, 0 - 1 also rounds to 0.
  *
- * What it needs, for every x that there may be (`is_narrow` of lower/packed.py checks it):
- *   -2^30 <= x < 2^30, so that 2x does not overflow; no bound on how many bits a product has besides;
+ * Preconditions, for every x that can occur (`is_narrow` of lower/packed.py checks them):
+ *   -2^30 <= x < 2^30, so that 2x does not overflow; a product can have any number of bits;
  *   0 <= shift <= 22 and -128 <= zero <= 127, so that `centre` does not overflow;
  *   high_mul(x, m) + centre - 1 and + 1 fit int32, so that the sum does not;
  *   0 or 2^30 <= m < 2^31. */
@@ -176,26 +176,26 @@ static inline int32_t lt_narrow(int32_t twice, int32_t multiplier, int32_t centr
     return (lt_high_word(twice, multiplier) + (centre + (twice >> 31))) >> shift >> 1;
 }
 
-/* (2 * zero + 1) << shift, for lt_narrow. */
+/* Returns (2 * zero + 1) << shift, for lt_narrow. `odd` is 2 * zero + 1. */
 static inline int32_t lt_centre(int32_t odd, int32_t shift)
 {
     return (int32_t)((uint32_t)odd << shift);
 }
 
-/* lt_scale(x, multiplier, exponent) + zero, without branches, for factors of 1/2 and more, too: `shifted` is
- * 2 * x << max(exponent, 0), and `right` max(-exponent, 0). Where that is above 0, `away` is -1 and `centre`
- * (2 * zero + 1) << (right - 1), as in lt_narrow. Else `away` is 0 and `centre` is `zero`: what is rounded once
- * is rounded halves up.
+/* Returns lt_scale(x, multiplier, exponent) + zero, without branches, also for factors of 1/2 and more.
+ * `shifted` is 2 * x << max(exponent, 0), and `right` is max(-exponent, 0). If `right` is above 0, `away` is
+ * -1 and `centre` is (2 * zero + 1) << (right - 1), as in lt_narrow. Otherwise, `away` is 0 and `centre` is
+ * `zero`: the result is rounded only once, halves up.
  *
- * What it needs (`is_broad` of lower/packed.py checks it): with `right` above 0 what lt_narrow does; else
- * -2^30 <= x << exponent < 2^30. */
+ * Preconditions (`is_broad` of lower/packed.py checks them): if `right` is above 0, those of lt_narrow;
+ * otherwise, -2^30 <= x << exponent < 2^30. */
 static inline int32_t lt_broad(int32_t shifted, int32_t multiplier, int32_t centre, int32_t away, int32_t right)
 {
     return (lt_high_word(shifted, multiplier) + (centre + ((shifted >> 31) & away))) >> right;
 }
 
 #ifdef LT_DSP
-/* lt_narrow, saturated to int8. */
+/* Returns lt_narrow, saturated to int8. */
 static inline int32_t lt_narrow_s8(int32_t twice, int32_t multiplier, int32_t centre, int32_t shift)
 {
     int32_t sum;
@@ -207,7 +207,7 @@ static inline int32_t lt_narrow_s8(int32_t twice, int32_t multiplier, int32_t ce
     return sum;
 }
 
-/* Four bytes from any address. */
+/* Returns the word at any address. */
 static inline int32_t lt_load(const void *from)
 {
     int32_t word;
@@ -215,7 +215,7 @@ static inline int32_t lt_load(const void *from)
     return word;
 }
 
-/* Bytes 0 and 2 of x (1 and 3 of lt_odd) as int16 in the halves of a word. */
+/* Return bytes 0 and 2 of x (lt_odd: bytes 1 and 3) as int16 in the halves of a word. */
 static inline int32_t lt_even(int32_t x)
 {
     int32_t pair;
@@ -230,7 +230,7 @@ static inline int32_t lt_odd(int32_t x)
     return pair;
 }
 
-/* sum + the products of the low and of the high halves, wrapping. */
+/* Returns sum + the products of the low and of the high halves. It wraps. */
 static inline int32_t lt_dual(int32_t a, int32_t b, int32_t sum)
 {
     __asm__("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b));
@@ -238,7 +238,7 @@ static inline int32_t lt_dual(int32_t a, int32_t b, int32_t sum)
 }
 #endif
 
-/* The sum of n products. Up to 256 of them fit 32 bits. */
+/* Returns the sum of n products. It fits 32 bits for up to 256 products. */
 static inline int64_t lt_dot_s16(const int16_t *a, const int8_t *b, int32_t n)
 {
     int64_t total = 0;
@@ -258,7 +258,7 @@ static inline int32_t lt_clamp(int32_t x, int32_t low, int32_t high)
     return (x < low) ? low : (x > high) ? high : x;
 }
 
-/* Limit the bytes up to `end`, if the range is less than all of int8. */
+/* Clamps the bytes up to `end`, if the range is less than all of int8. */
 static inline void lt_clamp_row(int8_t *at, const int8_t *end, int32_t low, int32_t high)
 {
     if ((low > INT8_MIN) || (high < INT8_MAX)) {
@@ -268,7 +268,7 @@ static inline void lt_clamp_row(int8_t *at, const int8_t *end, int32_t low, int3
     }
 }
 
-/* x / 2, halves down, saturated to int8. */
+/* Returns x / 2, halves down, saturated to int8. */
 static inline int8_t lt_half_s8(int32_t x)
 {
 #if defined(__thumb2__) && defined(__GNUC__)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_flip.h: bytes with their sign bit flipped: x - 128 of a uint8, as an int8, and back. */
+/* lt_flip.h: flips the sign bit of bytes: it makes x - 128, as int8, of a uint8 x, and back. */
 #ifndef LT_FLIP_H
 #define LT_FLIP_H
 
@@ -9,7 +9,7 @@ typedef struct {
     int32_t count; /* bytes of a row */
 } lt_flip;
 
-/* step->in[0], step->out[0]: a row of `count` bytes; they may be the same. No scratch. */
+/* step->in[0], step->out[0]: a row of `count` bytes; can be the same memory. No scratch memory. */
 void lt_flip_row(const void *params, const lt_step *step);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_gather.h: picking pieces of a row by constant indices; elements of any type.
+/* lt_gather.h: copies pieces of a row, chosen by constant indices; elements of any type.
  *
- * For GATHER along an axis within the rows, and the columns of RESIZE_NEAREST_NEIGHBOR.
+ * Used for GATHER along an axis within the rows, and for the columns of RESIZE_NEAREST_NEIGHBOR.
  *
  * Source: tensorflow/lite/micro/kernels/gather.cc.
  */
@@ -10,11 +10,11 @@
 
 #include "lowtide.h"
 
-/* One output row, of runs * count * bytes bytes: from each run, `count` pieces of `bytes` bytes.
+/* One output row of runs * count * bytes bytes: `count` pieces of `bytes` bytes from each run.
  *
- * step->in[0]: a row of runs runs, `pitch` bytes from one to the next.
- * step->out[0]: a row that does not overlap it.
- * Step r uses the indices [(r / steps) * count, (r / steps + 1) * count): one list for each batch.
+ * step->in[0]: a row of `runs` runs, `pitch` bytes from one to the next.
+ * step->out[0]: a row. It must not overlap the input.
+ * Step r uses the indices [(r / steps) * count, (r / steps + 1) * count): each batch has its own list.
  */
 typedef struct {
     const uint16_t *index; /* in pieces, from the start of a run */

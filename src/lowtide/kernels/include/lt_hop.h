@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* A program, rows of its window, rows that each run takes, and bytes of a row. */
+/* A program, the number of rows of its window, of new rows per run, and of bytes per row. */
 typedef struct {
     const lt_program *program;
     uint16_t window;
@@ -25,15 +25,15 @@ typedef struct {
 /* The struct of an instance begins with this. */
 typedef struct {
     lt_stream stream;
-    const lt_hops *hops; /* what it is an instance of */
-    uint16_t left; /* rows up to the next outputs */
-    uint16_t zeros; /* rows of zeros before them */
-    uint16_t warm; /* whether the rows of a window are known, the oldest of which leave it next */
+    const lt_hops *hops; /* the program, window and hop of this instance */
+    uint16_t left; /* rows to give before the next outputs */
+    uint16_t zeros; /* rows of zeros that come before them */
+    uint16_t warm; /* 1 if a complete window is known: the next rows replace its oldest rows */
 } lt_hop;
 
-/* The same as in lt_stream.h, with one difference: the caller gives rows of the window, by their numbers in
- * the window. These are all rows at first and after a reset, and then the last `hop` rows. Aborting a run
- * is a reset. */
+/* These functions do the same as those of lt_stream.h, with one difference: the caller gives rows by their
+ * numbers in the window. At first, and after a reset, these are all rows of the window. Later, they are the
+ * last `hop` rows. Aborting a run resets the instance. */
 int lt_hop_reset(const lt_hops *hops, void *net);
 int lt_hop_begin(const lt_hops *hops, void *net);
 int lt_hop_invoke(const lt_hops *hops, void *net);

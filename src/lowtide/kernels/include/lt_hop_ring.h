@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* A program, rows of its window, new rows of each run, rows that a run reads, and bytes of a row. */
+/* A program; the rows of its window; the new rows, and all rows, that a run reads; and the bytes of a row. */
 typedef struct {
     const lt_program *program;
     uint16_t window;
@@ -28,23 +28,23 @@ typedef struct {
 /* The struct of an instance begins with this. */
 typedef struct {
     lt_stream stream;
-    const lt_ring_hops *hops; /* what it is an instance of */
-    uint8_t *rows;            /* the caller's ring, null if there is none yet */
-    uint16_t count;           /* its rows */
-    uint16_t next;            /* of them, where the next one goes */
-    uint16_t known;           /* rows of this window that came, at most those that a run reads */
-    uint16_t left;            /* rows up to the next outputs */
-    uint16_t due;             /* rows up to the next run */
-    uint16_t warm;            /* whether the rows of a window are known, the oldest of which leave it next */
+    const lt_ring_hops *hops; /* the program, window and hop of this instance */
+    uint8_t *rows;            /* the caller's ring; null if it is not set yet */
+    uint16_t count;           /* number of rows of the ring */
+    uint16_t next;            /* index in the ring of the next row */
+    uint16_t known;           /* rows of this window that have come, at most those that a run reads */
+    uint16_t left;            /* rows to give before the next outputs */
+    uint16_t due;             /* rows to give before the next run */
+    uint16_t warm;            /* 1 if a complete window is known: the next rows replace its oldest rows */
     lt_ring ring;
 } lt_hop_ring;
 
-/* Set where the ring is, and which of its `count` rows comes next. A new window begins. */
+/* Set the address of the ring, and which of its `count` rows comes next. A new window begins. */
 int lt_hop_ring_set(const lt_ring_hops *hops, void *net, void *rows, int count, int next);
 
-/* The same as in lt_hop.h, with these differences. The next row goes to the next row of the ring. Without a
- * callback, lt_hop_ring_invoke takes the rows that it wants from the ring, and fails if the ring does not
- * have that many. Giving rows without a ring is an error. */
+/* These functions do the same as those of lt_hop.h, with these differences. The next row goes to the next
+ * row of the ring. Without a callback, lt_hop_ring_invoke takes the rows that it needs from the ring, and
+ * fails if the ring does not have that many. To give rows without a ring is an error. */
 int lt_hop_ring_reset(const lt_ring_hops *hops, void *net);
 int lt_hop_ring_begin(const lt_ring_hops *hops, void *net);
 int lt_hop_ring_invoke(const lt_ring_hops *hops, void *net);
@@ -52,11 +52,11 @@ void *lt_hop_ring_next_row(const lt_ring_hops *hops, void *net);
 int lt_hop_ring_row_done(const lt_ring_hops *hops, void *net);
 int lt_hop_ring_push_rows(const lt_ring_hops *hops, void *net, const void *rows, int n);
 
-/* For lt_hop_ring_slice.c: take a row that is there, without a run; and begin a run. */
+/* For lt_hop_ring_slice.c: take a row that is in the ring already, without a run; and begin a run. */
 void lt_hop_ring_take(const lt_ring_hops *hops, void *net);
 void lt_hop_ring_start(const lt_ring_hops *hops, void *net);
 
-/* Ask the callback, if there is one, for the next row. If a row is missing, the window is abandoned. */
+/* Ask the callback, if there is one, for the next row. If a row is missing, this abandons the window. */
 int lt_hop_ring_pull(const lt_ring_hops *hops, void *net);
 
 #ifdef __cplusplus

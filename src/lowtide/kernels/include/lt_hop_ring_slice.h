@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_hop_ring_slice.h: windows that slide in a ring in the caller's memory, in slices. */
+/* lt_hop_ring_slice.h: sliding windows in a ring in the caller's memory (lt_hop_ring.h), run in slices. */
 #ifndef LT_HOP_RING_SLICE_H
 #define LT_HOP_RING_SLICE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_hop_slice.h: sliding windows, in slices. The callback of lt_stream.h gives the rows. */
+/* lt_hop_slice.h: sliding windows (lt_hop.h), run in slices. The callback of lt_stream.h gives the rows. */
 #ifndef LT_HOP_SLICE_H
 #define LT_HOP_SLICE_H
 

@@ -9,16 +9,16 @@
 
 #include "lowtide.h"
 
-/* step->in[0], step->out[0]: rows of groups * count bytes, of which each `count` are one softmax; may be
- * the same memory. No scratch. */
+/* step->in[0], step->out[0]: rows of groups * count bytes; each `count` bytes are one softmax. They can be
+ * the same memory. No scratch memory. */
 typedef struct {
-    const int32_t *exps;   /* [reach]: exp of an input that far below the greatest, Q12.19 */
-    const int32_t *scaled; /* [reach]: minus how far it is below, Q5.26 */
+    const int32_t *exps;   /* [reach]: exp of an input that is this far below the greatest, in Q12.19 */
+    const int32_t *scaled; /* [reach]: minus this distance, in Q5.26 */
     uint32_t groups, count;
-    int32_t divisor; /* from Q5.26 to inputs, as in lt_fixed.h */
-    int32_t least;   /* the least difference of the first sum, less 1 */
-    int16_t divisor_shift;
-    uint16_t reach;
+    int32_t divisor; /* multiplier of the factor from Q5.26 to inputs: see lt_fixed.h */
+    int32_t least;   /* the least difference in the first sum, less 1 */
+    int16_t divisor_shift; /* shift of this factor */
+    uint16_t reach; /* inputs this far or farther below the greatest are not in the first sum */
 } lt_log_softmax;
 
 void lt_log_softmax_s8_row(const void *params, const lt_step *step);

@@ -8,9 +8,9 @@
 
 #include "lowtide.h"
 
-/* step->in[0], step->out[0]: rows of `count` bytes; may be the same memory. No scratch. */
+/* step->in[0], step->out[0]: rows of `count` bytes; can be the same memory. No scratch memory. */
 typedef struct {
-    const uint8_t *table; /* [256], by the input's bits; signed values in two's complement */
+    const uint8_t *table; /* [256]: the output for each input byte; signed values in two's complement */
     uint32_t count;
 } lt_lut;
 

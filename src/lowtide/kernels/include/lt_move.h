@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_move.h: rows cut out, joined, taken apart and padded; elements of any type.
+/* lt_move.h: copies parts of rows, and joins, splits and pads rows; elements of any type.
  *
- * For SLICE, STRIDED_SLICE, CONCATENATION, PACK, SPLIT, SPLIT_V, UNPACK, PAD, PADV2 and the copies
- * that a RESHAPE between an input and an output needs. A row is seen as runs of consecutive bytes;
- * all offsets and sizes are in bytes. No kernel here uses scratch, and no output row may overlap an
- * input row, except that lt_copy_row may be given the same row twice if it is to copy all of it.
+ * For SLICE, STRIDED_SLICE, CONCATENATION, PACK, SPLIT, SPLIT_V, UNPACK, PAD, PADV2 and the copies that a
+ * RESHAPE between an input and an output needs. A row consists of runs of consecutive bytes. All offsets and
+ * sizes are in bytes. No kernel here uses scratch memory, and no output row may overlap an input row. One
+ * exception: lt_copy_row can get the same row as input and output, if it copies all of it.
  *
  * Source: tensorflow/lite/kernels/internal/reference/concatenation.h, strided_slice.h and pad.h,
  * tensorflow/lite/micro/kernels/split.cc, pack.cc and unpack.cc.
@@ -14,9 +14,9 @@
 
 #include "lowtide.h"
 
-/* Gather runs of one row.
+/* Copies runs of one row.
  *
- * step->in[0]: a row; run i starts at from + i * pitch (pitch may be negative).
+ * step->in[0]: a row. Run i starts at from + i * pitch (pitch can be negative).
  * step->out[0]: a row of runs * bytes bytes, the runs one after the other.
  */
 typedef struct {
@@ -28,14 +28,14 @@ typedef struct {
 
 void lt_copy_row(const void *params, const lt_step *step);
 
-/* Several parts and one whole row, which holds for each of `runs` positions a run of every part.
+/* Joins several parts to one whole row, or splits it. At each of `runs` positions, it has a run of each part.
  *
- * lt_concat_row: step->in are `count` rows, row i of runs * bytes[i] bytes; step->out[0] is the whole
+ * lt_concat_row: step->in has `count` rows; row i has runs * bytes[i] bytes. step->out[0] is the whole
  *   row, of runs * (the sum of all bytes[i]) bytes.
- * lt_split_row: the other way round; step->in[0] is the whole row, step->out the `count` rows.
+ * lt_split_row: the other way round. step->in[0] is the whole row, and step->out has the `count` rows.
  */
 typedef struct {
-    const int32_t *bytes; /* [count] */
+    const int32_t *bytes; /* [count]: bytes of a run of each part */
     int32_t runs;
     int32_t count;
 } lt_join;
@@ -43,15 +43,15 @@ typedef struct {
 void lt_concat_row(const void *params, const lt_step *step);
 void lt_split_row(const void *params, const lt_step *step);
 
-/* Surround the runs of one row with a value.
+/* Surrounds the runs of one row with a value.
  *
  * step->in[0]: a row of runs * bytes bytes; null for a row that is all padding.
  * step->out[0]: a row of before + runs * bytes + (runs - 1) * between + after bytes: `before` bytes of
  *   padding, the runs with `between` bytes of padding from one to the next, `after` bytes of padding.
  */
 typedef struct {
-    const uint8_t *value; /* [size]: the element to pad with; all byte counts are multiples of size */
-    int32_t size;
+    const uint8_t *value; /* [size]: the element to pad with; all byte counts are multiples of `size` */
+    int32_t size; /* bytes of an element */
     int32_t runs;
     int32_t bytes;
     int32_t before;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_pair.h: how kernels of two operands walk them, with broadcast, and the loop that does it.
+/* lt_pair.h: how kernels of two operands go through them, with broadcast, and the loop that does this.
  */
 #ifndef LT_PAIR_H
 #define LT_PAIR_H
@@ -7,13 +7,13 @@
 #include "lowtide.h"
 #include "lt_elem.h"
 
-/* How two operands run along an output row of outer * inner elements: element (o, i) is made from
- * a[o * (a_step * inner + a_next) + i * a_step], and from b likewise. For example, b_step = 1 and
- * b_next = -inner repeat b for every o; b_step = 0 and b_next = 1 use one element for every o;
- * b_step = b_next = 0 use one element throughout.
+/* How two operands are read for an output row of outer * inner elements. Element (o, i) is made from
+ * a[o * (a_step * inner + a_next) + i * a_step], and from b in the same way. For example, b_step = 1 and
+ * b_next = -inner repeat b for every o. b_step = 0 and b_next = 1 use one element of b for every o.
+ * b_step = b_next = 0 use one element of b throughout.
  *
- * step->in[0], step->in[1]: the rows of a and b. step->out[0]: the output row; may be the memory of an
- *   operand that is not repeated. No scratch.
+ * step->in[0], step->in[1]: the rows of a and b. step->out[0]: the output row; can be the memory of an
+ *   operand that is not repeated. No scratch memory.
  */
 typedef struct {
     uint32_t outer, inner;
@@ -21,10 +21,10 @@ typedef struct {
     uint8_t a_step, b_step; /* 0 or 1 */
 } lt_pair;
 
-/* One element of an operator, from its params and an element of each operand. */
+/* Makes one element of an operator's output from its params and an element of each operand. */
 typedef int32_t (*lt_element)(const void *params, int32_t a, int32_t b, lt_elem type);
 
-/* One output row, of type `to`, of a row of type `of_a` and one of type `of_b`; op is told of_a. */
+/* Makes an output row, of type `to`, from rows of types `of_a` and `of_b`. `op` gets of_a as its type. */
 LT_INLINE void lt_run_pair(const lt_pair *p, const lt_step *step, lt_elem of_a, lt_elem of_b, lt_elem to,
                            lt_element op, const void *params)
 {
@@ -57,7 +57,7 @@ LT_INLINE int32_t lt_greater(const void *params, int32_t a, int32_t b, lt_elem t
     return (a > b) ? a : b;
 }
 
-/* A kernel from type `from` to type `to`; `struct_` begins with an lt_pair. */
+/* Defines a kernel from type `from` to type `to`. `struct_` begins with an lt_pair. */
 #define LT_PAIR_KERNEL(name, struct_, from, to, op)                     \
     LT_SHARED void lt_##name(const void *params, const lt_step *step)   \
     {                                                                   \

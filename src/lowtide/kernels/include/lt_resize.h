@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_resize.h: RESIZE_BILINEAR, int8. (RESIZE_NEAREST_NEIGHBOR is lt_gather.h.)
+/* lt_resize.h: RESIZE_BILINEAR, int8. (RESIZE_NEAREST_NEIGHBOR uses lt_gather.h.)
  *
- * Source: ResizeBilinearInteger in tensorflow/lite/kernels/internal/reference/resize_bilinear.h:
- * positions in 1/1024 of a pixel, a product of both weights in 1/2^20, rounded half away from zero.
+ * Source: ResizeBilinearInteger in tensorflow/lite/kernels/internal/reference/resize_bilinear.h. Positions
+ * are in 1/1024 of a pixel, products of both weights in 1/2^20. Results are rounded, half away from zero.
  */
 #ifndef LT_RESIZE_H
 #define LT_RESIZE_H
@@ -11,9 +11,9 @@
 
 /* One output row.
  *
- * step->in: two rows of pixels of `channels` bytes, the upper and the lower one. The lower one is not
- *   read, and may be null, if its weight is 0; likewise the pixel to the right.
- * step->out[0]: a row of `width` pixels that overlaps neither. No scratch.
+ * step->in: two rows of pixels of `channels` bytes, the upper and the lower one. If the weight of the lower
+ *   row is 0, it is not read and can be null. The same applies to the pixel to the right.
+ * step->out[0]: a row of `width` pixels. It must not overlap either. No scratch memory.
  */
 typedef struct {
     const uint16_t *left;   /* [width]: the pixel to the left of each output pixel */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_select.h: SELECT and SELECT_V2: of two operands the one that a third says; elements of any type.
+/* lt_select.h: SELECT and SELECT_V2: a condition chooses between two operands; elements of any type.
  *
  * Source: tensorflow/lite/kernels/internal/reference/select.h.
  */
@@ -8,11 +8,11 @@
 
 #include "lowtide.h"
 
-/* An output row of outer * inner elements of `size` bytes (1, 2, 4 or 8). The condition (bytes), a, which
- * it takes where it is not 0, and b are walked as in lt_pair.h.
+/* An output row of outer * inner elements of `size` bytes (1, 2, 4 or 8). An element is from a where the
+ * condition (a byte) is not 0, else from b. The kernel goes through all three as in lt_pair.h.
  *
- * step->in: a row of the condition, of a and of b. step->out[0]: the output row; may be the memory of a or b if
- *   that is not repeated. No scratch.
+ * step->in: a row of the condition, of a and of b. step->out[0]: the output row; can be the memory of a or of
+ *   b if that is not repeated. No scratch memory.
  */
 typedef struct {
     uint32_t outer, inner;

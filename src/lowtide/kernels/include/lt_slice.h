@@ -14,18 +14,18 @@
 extern "C" {
 #endif
 
-/* A callback that watches a run. After each step, `made` gets the operator that made a row, from the table
- * `operators` (-1: rows were moved), and the number of the row, or of the operator's step. If it returns
- * anything but 0, the slice ends. */
+/* A callback that observes a run. After each step, the runtime calls `made` with the operator that made a
+ * row, from the table `operators`, and the number of the row or of the operator's step. The operator is -1
+ * if the step moved rows. If `made` returns anything but 0, the slice ends. */
 typedef struct {
     int (*made)(void *context, int op, int row);
     void *context;
     const int16_t *operators;
 } lt_watch;
 
-/* A program that can run in slices: the cost of a step of each node, and, if it has exchanges, the function
- * that makes the exchange at which the run stopped. It returns LT_OK, or anything but LT_MORE to abort the
- * run. `watch` is the callback that watches, or null. */
+/* A program that can run in slices. `costs` has the cost of a step of each node. `exchange`, if the program
+ * has exchanges, makes the exchange at which the run stopped. It returns LT_OK to continue, or any other
+ * value but LT_MORE to abort the run. `watch` is the callback that observes the run, or null. */
 typedef struct {
     const lt_program *program;
     const uint32_t *costs;
@@ -33,8 +33,8 @@ typedef struct {
     const lt_watch *watch;
 } lt_sliced;
 
-/* Run a slice of the instance `net`. Returns LT_MORE, or LT_OK at the end of the run, or what an exchange
- * returned. Keep `at` from one call to the next; if at->node is LT_NONE, a new run begins. */
+/* Run a slice of the instance `net`. Returns LT_MORE if the run is not finished, LT_OK at its end, or what
+ * `exchange` returned. Keep `at` between calls. If at->node is LT_NONE, a new run begins. */
 int lt_slice_run(const lt_sliced *sliced, lt_position *at, void *net, uint32_t budget);
 
 #ifdef __cplusplus

@@ -8,8 +8,8 @@
 
 #include "lt_pair.h"
 
-/* Both operands are brought to twice the greater scale, times 2^left; their difference is squared,
- * scaled, and output_zero is added. All factors are as in lt_fixed.h. */
+/* Rescales both operands to twice the greater scale, times 2^left. Squares and scales their difference, and
+ * adds output_zero. lt_fixed.h describes all factors. */
 typedef struct {
     lt_pair pair;
     int32_t a_multiplier, b_multiplier, multiplier;

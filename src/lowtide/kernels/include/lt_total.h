@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_total.h: sums over the rows of a window that slides. Totals outlive a run: new rows are added, and
- * those that leave the window are subtracted.
+/* lt_total.h: sums over the rows of a sliding window. Totals last from run to run: new rows are added, and
+ * rows that leave the window are subtracted.
  *
- * What a total is made of is MEAN, SUM or AVERAGE_POOL_2D over all rows and columns: lt_reduce.h and
- * lt_pool.h say of what. Sums wrap.
+ * The totals are those of MEAN, SUM or AVERAGE_POOL_2D over all rows and columns (see lt_reduce.h and
+ * lt_pool.h). Sums wrap.
  */
 #ifndef LT_TOTAL_H
 #define LT_TOTAL_H
@@ -11,8 +11,8 @@
 #include "lowtide.h"
 
 /* step->in[0]: a row of `pixels` * `channels` elements.
- * step->out[0]: int32, a total for each channel: the row's elements are added or, if it `leaves`,
- *   subtracted, each with minus `zero`. Not the row's memory. No scratch. */
+ * step->out[0]: int32, a total for each channel, to which the kernel adds the row's elements, each minus
+ *   `zero`. If `leaves` is 1, it subtracts them. Must not be the row's memory. No scratch memory. */
 typedef struct {
     uint16_t pixels, channels;
     int16_t zero;
@@ -22,7 +22,7 @@ typedef struct {
 void lt_total_s8(const void *params, const lt_step *step);
 void lt_total_s16(const void *params, const lt_step *step);
 
-/* step->in[0]: `channels` totals; step->out[0]: as many elements. No scratch. */
+/* MEAN and SUM. step->in[0]: `channels` totals. step->out[0]: as many elements. No scratch memory. */
 typedef struct {
     uint16_t channels;
     int32_t start; /* added to each total */
@@ -34,12 +34,12 @@ typedef struct {
 void lt_total_mean_s8(const void *params, const lt_step *step);
 void lt_total_mean_s16(const void *params, const lt_step *step);
 
-/* The same of an average, rounded to nearest, halves away from zero. */
+/* AVERAGE_POOL_2D, with step->in[0] and step->out[0] as above. Rounds to nearest, halves away from zero. */
 typedef struct {
     uint16_t channels;
     int32_t start;
     int32_t count;     /* elements of a total */
-    int16_t low, high; /* the fused activation's range */
+    int16_t low, high; /* range of the fused activation */
 } lt_total_average;
 
 void lt_total_average_s8(const void *params, const lt_step *step);

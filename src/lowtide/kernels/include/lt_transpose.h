@@ -8,16 +8,16 @@
 
 #include "lowtide.h"
 
-/* One output row: count0 * count1 runs of `bytes` bytes, one after the other.
+/* One output row of count0 * count1 runs of `bytes` bytes, one after the other.
  *
- * step->in[0]: the bytes that run (i, j) is read from, at start + i * pitch0 + j * pitch1. The start is
- *   `from` plus, for step r = (a * rows1 + b) * rows2 + c, a * pitches[0] + b * pitches[1] +
- *   c * pitches[2]; if `pitches` is null, it is `from` for every step.
- * step->out[0]: a row that does not overlap them. No scratch.
+ * step->in[0]: the input. Run (i, j) is read from start + i * pitch0 + j * pitch1, in bytes. If `pitches` is
+ *   null, start is `from` in every step. Otherwise, start is from + a * pitches[0] + b * pitches[1] +
+ *   c * pitches[2] in step r = (a * rows1 + b) * rows2 + c.
+ * step->out[0]: a row. It must not overlap the input. No scratch memory.
  */
 typedef struct {
     const int32_t *pitches; /* [3], or null */
-    int32_t rows1, rows2;   /* unused if `pitches` is null, else at least 1 */
+    int32_t rows1, rows2;   /* not used if `pitches` is null, else at least 1 */
     int32_t from;
     int32_t count0, pitch0;
     int32_t count1, pitch1;

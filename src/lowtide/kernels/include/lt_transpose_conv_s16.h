@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lt_transpose_conv_s16.h: TRANSPOSE_CONV, int16 activations without zero points, int8 weights.
  *
- * Source: tensorflow/lite/kernels/internal/reference/integer_ops/transpose_conv.h. Each output row
- * gathers what reaches it, as in lt_transpose_conv.h, four channels at once.
+ * Source: tensorflow/lite/kernels/internal/reference/integer_ops/transpose_conv.h. As in lt_transpose_conv.h,
+ * each output row gathers the inputs that reach it. The kernel makes four channels at once.
  */
 #ifndef LT_TRANSPOSE_CONV_S16_H
 #define LT_TRANSPOSE_CONV_S16_H
@@ -11,10 +11,10 @@
 
 /* One output row.
  *
- * step->in: `rows` consecutive input rows of in_w * in_c elements, null where outside the input; the
- *   last one is number floor((r + pad_top) / stride_h) in step r, and `rows` is
- *   ceil(kernel_h / stride_h): no other row reaches the output row.
- * step->out[0]: a row of out_w * out_c elements; overlaps no input row. No scratch.
+ * step->in: `rows` consecutive input rows of in_w * in_c elements, null where they are outside the input. In
+ *   step r, the last one is row floor((r + pad_top) / stride_h). `rows` is ceil(kernel_h / stride_h). No
+ *   other row reaches the output row.
+ * step->out[0]: a row of out_w * out_c elements. It must not overlap an input row. No scratch memory.
  */
 typedef struct {
     /* [out_c][kernel_h][kernel_w][ceil(in_c / 4)][4], in the order of lt_conv_2x2.h */
@@ -28,7 +28,7 @@ typedef struct {
     uint16_t stride_h, stride_w;
     uint16_t pad_top, pad_left;
     uint16_t rows;
-    int16_t low, high; /* the fused activation's range */
+    int16_t low, high; /* range of the fused activation */
 } lt_transpose_conv_s16;
 
 void lt_transpose_conv_s16_row(const void *params, const lt_step *step);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_update.h: DYNAMIC_UPDATE_SLICE, a tensor with a box of it replaced; elements of any type.
+/* lt_update.h: DYNAMIC_UPDATE_SLICE: a copy of a tensor with one box replaced; elements of any type.
  *
  * Source: tensorflow/lite/micro/kernels/dynamic_update_slice.cc.
  */
@@ -10,20 +10,20 @@
 
 #define LT_UPDATE_RANK 6
 
-/* One output row, `row` bytes.
+/* One output row of `row` bytes.
  *
- * step->in[0]: the same row of what is updated.
+ * step->in[0]: the same row of the tensor to update.
  * step->in[1]: the whole box.
- * step->in[2]: its first index along each dimension, int64 if `wide`, else int32; where the box would
- *   reach beyond the tensor, it is moved back.
- * step->out[0]: overlaps none of them.
+ * step->in[2]: the first index of the box along each dimension, int64 if `wide`, else int32. If the box would
+ *   reach beyond the tensor, the kernel moves it back.
+ * step->out[0]: the output row. It must not overlap an input.
  */
 typedef struct {
-    const int32_t *shape; /* [rank] of the tensor */
-    const int32_t *box;   /* [rank]; nowhere more than that, nor 0 */
+    const int32_t *shape; /* [rank]: the shape of the tensor */
+    const int32_t *box;   /* [rank]: the shape of the box; 1 to shape along each dimension */
     int32_t row;
     uint8_t rank;
-    uint8_t leading; /* dimensions that number the rows, less than rank */
+    uint8_t leading; /* number of dimensions that number the rows, less than rank */
     uint8_t wide;
     uint8_t bytes; /* of an element */
 } lt_update;

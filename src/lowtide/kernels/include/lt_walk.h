@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_walk.h: how a step program is walked, for those that run it: lowtide.c and lt_slice.c.
+/* lt_walk.h: how to run a step program, for the files that do this: lowtide.c and lt_slice.c.
  *
- * Functions here are private to the file that includes them, so that each can be compiled as one piece.
+ * These functions are private to the file that includes them, so that each file compiles as one piece.
  */
 #ifndef LT_WALK_H
 #define LT_WALK_H
@@ -31,7 +31,7 @@ static void *place(const lt_program *program, const lt_rows *cut, uint8_t *const
     return base + (uint32_t)row * cut->pitch;
 }
 
-/* The first row of a port's window at step `step`. */
+/* Returns the first row of a port's window at step `step`. */
 static int32_t first_row(const lt_program *program, const lt_port *port, uint16_t step)
 {
     if (port->table != LT_NONE) {
@@ -41,7 +41,7 @@ static int32_t first_row(const lt_program *program, const lt_port *port, uint16_
 }
 
 #ifdef LT_RING
-/* The same as `window`, of rows in a ring: `row` and each `next` one, from `to` to `end`. */
+/* Like `window`, for rows in a ring: fills `to` up to `end` with `row` and every `next`-th row after it. */
 static void **window_in_ring(const lt_rows *cut, uint8_t *const *bases, uint32_t row, uint32_t next,
                              void **to, void *const *end)
 {
@@ -59,7 +59,7 @@ static void **window_in_ring(const lt_rows *cut, uint8_t *const *bases, uint32_t
 }
 #endif
 
-/* Fill `to` with the pointers of one port's window at step `step`; return where the next one's go. */
+/* Fills `to` with the pointers of one port's window at step `step`. Returns where the next port's go. */
 static void **window(const lt_program *program, const lt_port *port, uint8_t *const *bases,
                      uint16_t step, void **to)
 {
@@ -87,7 +87,7 @@ static void **window(const lt_program *program, const lt_port *port, uint8_t *co
 }
 
 #ifdef LT_TRACE
-extern const uint16_t *lt_inner; /* of the node that runs */
+extern const uint16_t *lt_inner; /* the tensors of the node that runs: see lt_trace_inner */
 
 static void trace(const lt_program *program, const lt_port *port, uint8_t *const *bases,
                   uint16_t step)
@@ -96,7 +96,7 @@ static void trace(const lt_program *program, const lt_port *port, uint8_t *const
     const struct lt_traced *of = &program->traced[port->rows];
     int32_t row = first_row(program, port, step);
     for (uint16_t i = 0; i < port->count; i++, row += port->dilation) {
-        if (row >= 0) { /* outputs alone are traced: there is nothing beyond their last row */
+        if (row >= 0) { /* only outputs are traced: there is nothing beyond their last row */
             lt_trace(of->tensor, (int)row, place(program, cut, bases, row), (int)of->bytes);
         }
     }
@@ -132,7 +132,7 @@ static void run_step(const lt_program *program, const lt_node *node, uint16_t nu
 #endif
 }
 
-/* Go to the turn after the one under way, around the loops that end there. */
+/* Goes to the turn after the current one, and repeats or leaves the loops that end there. */
 static void advance(const lt_turn *turns, lt_position *at)
 {
     for (at->turn++; at->depth > 0; at->depth--) {
@@ -147,7 +147,7 @@ static void advance(const lt_turn *turns, lt_position *at)
     }
 }
 
-/* Enter the loop whose turn is at hand. */
+/* Enters the loop whose entry is the current turn. */
 static inline void enter(const lt_turn *turn, lt_position *at)
 {
     lt_loop *const loop = &at->loops[at->depth++];
@@ -156,7 +156,7 @@ static inline void enter(const lt_turn *turn, lt_position *at)
     loop->left = turn->steps;
 }
 
-/* Say which row is exchanged next, by the turn at hand, and go on behind it. */
+/* Stores in `at` which row the current turn exchanges, and moves on. */
 static inline void exchange(const lt_program *program, const lt_turn *turn, lt_position *at, uint16_t *next)
 {
     at->node = turn->node;

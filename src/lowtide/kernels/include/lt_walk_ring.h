@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_walk_ring.h: lt_walk.h for programs whose input's rows are in a ring (lt_ring.h), with a run of them:
- * for lt_hop_ring.c and lt_hop_ring_slice.c. The functions of lowtide.c and lt_slice.c know of no rings, so
- * that other programs do not pay for them.
+/* lt_walk_ring.h: lt_walk.h for programs whose input's rows are in a ring (lt_ring.h), and a function that
+ * runs them, for lt_hop_ring.c and lt_hop_ring_slice.c. The functions of lowtide.c and lt_slice.c don't
+ * support rings, so other programs don't pay for them.
  */
 #ifndef LT_WALK_RING_H
 #define LT_WALK_RING_H
@@ -11,7 +11,7 @@
 #define LT_RING
 #include "lt_walk.h"
 
-/* Run to the end: as lt_run, of a program without exchanges. */
+/* Runs to the end, like lt_run, for a program without exchanges. */
 static inline void walk_ring(const lt_program *program, lt_position *at, void *net)
 {
     uint8_t **const bases = bases_of(program, net);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_window.h: the window of an output column, gathered for kernels that multiply it as one run of bytes
+/* lt_window.h: gathers the window of an output column, for kernels that multiply it as one run of bytes
  * (im2col).
  */
 #ifndef LT_WINDOW_H
@@ -11,7 +11,7 @@
 
 #include "lt_fixed.h"
 
-/* Copy n bytes: by words, from any address, where the core has DSP instructions. */
+/* Copies n bytes. If the core has DSP instructions, it copies words, from any address. */
 static inline void lt_copy(int8_t *to, const int8_t *from, int32_t n)
 {
 #ifdef LT_DSP
@@ -37,7 +37,7 @@ static inline void lt_fill(int8_t *to, int32_t value, int32_t n)
 #endif
 }
 
-/* Flip the sign bits of n bytes. */
+/* Flips the sign bits of n bytes. */
 static inline void lt_flip_bytes(int8_t *bytes, int32_t n)
 {
 #ifdef LT_DSP
@@ -51,9 +51,9 @@ static inline void lt_flip_bytes(int8_t *bytes, int32_t n)
     }
 }
 
-/* Copy the window whose first column is `first` to `to`: kernel_h runs of kernel_w pixels of `pixel` bytes,
- * `dilation` columns apart, of rows of in_w pixels. Null rows, and columns outside of a row, are `padding`.
- * Returns the end of what was copied. */
+/* Copies the window whose first column is `first` to `to`: kernel_h runs of kernel_w pixels of `pixel` bytes,
+ * `dilation` columns apart, from rows of in_w pixels. Null rows, and columns outside a row, are `padding`.
+ * Returns the end of the copy. */
 static inline int8_t *lt_gather(const void *const *rows, int32_t kernel_h, int32_t kernel_w,
                                 int32_t dilation, int32_t first, int32_t in_w, int32_t pixel,
                                 int32_t padding, int8_t *to)
@@ -74,7 +74,7 @@ static inline int8_t *lt_gather(const void *const *rows, int32_t kernel_h, int32
     return to;
 }
 
-/* The same of output column x, for params of any convolution `p`. */
+/* The same for output column x, with the params `p` of any convolution. */
 #define LT_GATHER(p, rows, x, pixel, padding, to)                                                       \
     lt_gather(rows, (p)->kernel_h, (p)->kernel_w, (p)->dilation_w, (x) * (p)->stride_w - (p)->pad_left, \
               (p)->in_w, pixel, padding, to)
