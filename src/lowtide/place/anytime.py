@@ -89,7 +89,7 @@ class Anytime:
     ) -> None:
         """Rows as they are, and merged to fewer boxes; `borders` are the first slots of segments, and
         the one after the last. No placement is lower than `bound`."""
-        self._bound = bound
+        self.bound = bound
         self._attempts = _attempts(rows, levels, borders, bound)
         self._rows = rows
         self._spent, first = next(self._attempts)
@@ -101,17 +101,17 @@ class Anytime:
     def until(self, effort: int) -> list[int]:
         """The best offsets once so much work was done in all; placements by birth are not counted."""
         left = Budget(effort - self._spent)
-        while not left.used_up and self.top > self._bound:
+        while not left.used_up and self.top > self.bound:
             attempt = next(self._attempts, None)
             if attempt is None:
-                self._bound = self.top
+                self.bound = self.top
                 break
             work, offsets = attempt
             self._spent += work
             left.spend(work)
             if offsets is not None and (top := height(self._rows.boxes, offsets)) < self.top:
                 self.best, self.top = offsets, top
-        if self.top <= self._bound or (effort < _WELL and self._beside is None):
+        if self.top <= self.bound or (effort < _WELL and self._beside is None):
             return self.best
         if self._beside is None:
             self._beside = [_by_birth(self._rows, longer) for longer in _LONG]

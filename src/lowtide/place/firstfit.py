@@ -30,10 +30,15 @@ Meets = tuple[int, ...] | Numbers
 """Boxes that are live together with one: an array of them where there are more than `MANY`, since then
 numpy is faster than Python."""
 
-MANY = 100
+MANY = 40
 
 CHEAP = 16
-"""Where numpy works, so many boxes are looked at in the time that Python takes for one."""
+"""Of more than `_DEAR` boxes, so many count as one that is looked at: numpy looks at them at once."""
+
+_DEAR = 100
+
+_SIZE_BITS = 31
+"""Of a number that holds a box's size and, above it, its offset: arenas are at most 2 GB."""
 
 _BLOCK = 1 << 21
 """How many pairs of boxes are compared at once."""
@@ -106,7 +111,7 @@ def meets_of(one: Numbers, other: Numbers, count: int) -> tuple[Meets, ...]:
 
 def look(near: Meets) -> int:
     """What it takes to place a box that meets these, in boxes that Python looks at."""
-    return 1 + (len(near) if isinstance(near, tuple) else MANY + len(near) // CHEAP)
+    return 1 + (len(near) if len(near) <= _DEAR else _DEAR + len(near) // CHEAP)
 
 
 class Shelf:
@@ -118,8 +123,7 @@ class Shelf:
         self.boxes = boxes
         self.fixed = fixed
         self.at = [-1] * len(boxes)
-        self._lows = np.full(len(boxes), -1)
-        self._sizes = np.array(boxes.sizes, np.int64)
+        self._keys = np.full(len(boxes), -1, np.int64)  # offsets above sizes: one sort orders both
 
     def put(self, box: int) -> int:
         """Place a box at the lowest offset at which it meets none of those placed; its end."""
@@ -129,7 +133,8 @@ class Shelf:
 
     def move(self, box: int, offset: int) -> None:
         """Have a box at an offset; nowhere, if that is -1."""
-        self.at[box] = self._lows[box] = offset
+        self.at[box] = offset
+        self._keys[box] = -1 if offset < 0 else offset << _SIZE_BITS | self.boxes.sizes[box]
 
     def _lowest(self, box: int) -> int:
         near = self.boxes.meets[box]
@@ -145,16 +150,21 @@ class Shelf:
         return offset
 
     def _lowest_of_many(self, box: int, near: Numbers) -> int:
-        low = self._lows[near]
-        placed = low >= 0
-        low, size = low[placed], self._sizes[near[placed]]
-        order = np.argsort(low)
-        low = low[order]
-        ends = np.maximum.accumulate(low + size[order])
-        align = self.boxes.aligns[box]
-        offset = -(-np.concatenate(([0], ends)) // align) * align
-        fits = low - offset[:-1] >= self.boxes.sizes[box]
-        return int(offset[int(fits.argmax()) if fits.any() else -1])
+        keys = self._keys[near]
+        keys.sort()
+        keys = keys[keys.searchsorted(0) :]
+        size, align = self.boxes.sizes[box], self.boxes.aligns[box]
+        low = keys >> _SIZE_BITS
+        if not len(low) or low[0] >= size:
+            return 0
+        keys &= (1 << _SIZE_BITS) - 1
+        keys += low
+        ends = np.maximum.accumulate(keys)
+        if align != 1:
+            ends = -(-ends // align) * align
+        fits = low[1:] - ends[:-1] >= size
+        first = int(fits.argmax()) if len(fits) else 0
+        return int(ends[first if len(fits) and fits[first] else -1])
 
 
 def first_fit(

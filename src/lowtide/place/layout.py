@@ -12,7 +12,7 @@ from lowtide.ir import Graph
 from lowtide.ir.liveness import in_arena, lifetimes
 from lowtide.lower.nodes import Node, Port
 from lowtide.place import ALLOCATORS, Item, Move, Placement, Problem, Rectangle, validate
-from lowtide.place.rows import FULL, WORD, place_rows
+from lowtide.place.rows import FULL, WORD, Placing
 from lowtide.rows.stages import Segment, Step, live_bytes
 from lowtide.rows.table import Cut, RowTable
 
@@ -170,28 +170,50 @@ class RowLayout:
         return self.offsets.get(self.cuts[tensor].first, 0)
 
 
-def row_layout(
-    table: RowTable,
-    steps: Sequence[Step],
-    lives: Mapping[int, tuple[int, int]],
-    segments: Sequence[Segment],
-    *,
-    align: int = 4,
-    effort: int = FULL,
-) -> RowLayout:
-    """Place the rows of `table` for `steps`, each at a multiple of `align` bytes or more.
+class RowLayouts:
+    """Layouts of the rows of `table` for `steps`, each at a multiple of `align` bytes or more.
+
+    More effort finds better ones: it begins with what less has found.
 
     `lives` are those of `rows.stages.row_lives`. The program's tables hold places in 16 bits, so that
     rows of a large arena are aligned more.
     """
-    peak = max(live_bytes(table, steps, lives))
-    while peak > align << 16:  # no arena is smaller
-        align *= 2
-    placement = place_rows(table, steps, lives, segments, align=align, effort=effort)
-    while placement.arena_bytes > align << 16:
-        align *= 2
-        placement = place_rows(table, steps, lives, segments, align=align, effort=effort)
-    return _row_layout(placement, table, steps)
+
+    def __init__(
+        self,
+        table: RowTable,
+        steps: Sequence[Step],
+        lives: Mapping[int, tuple[int, int]],
+        segments: Sequence[Segment],
+        *,
+        align: int = 4,
+    ) -> None:
+        self._table, self._steps, self._lives, self._segments = table, steps, lives, segments
+        self._align = align
+        peak = max(live_bytes(table, steps, lives))
+        while peak > self._align << 16:  # no arena is smaller
+            self._align *= 2
+        self._placings: dict[int, Placing] = {}
+
+    def within(self, effort: int = FULL) -> RowLayout:
+        """The best one that is found with so much effort: see `place.rows.QUICK`."""
+        align = self._align
+        placement = self._aligned(align).within(effort)
+        while placement.arena_bytes > align << 16:
+            align *= 2
+            placement = self._aligned(align).within(effort)
+        return _row_layout(placement, self._table, self._steps)
+
+    def _aligned(self, align: int) -> Placing:
+        if align not in self._placings:
+            of = self._table, self._steps, self._lives, self._segments
+            self._placings[align] = Placing(*of, align=align)
+        return self._placings[align]
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of rows are live together: what it takes to keep this."""
+        return sum(placing.pairs for placing in self._placings.values())
 
 
 def _row_layout(placement: Placement, table: RowTable, steps: Sequence[Step]) -> RowLayout:

@@ -197,20 +197,23 @@ class _Search:
         """`_easiest`, by numpy."""
         size, align = self.boxes.sizes[box], self.boxes.aligns[box]
         low = self._lows[near]
-        placed = low >= 0
-        near, low = near[placed], low[placed]
+        near, low = near[low >= 0], low[low >= 0]
         heavy = self._weights[near]
-        place = np.concatenate(([0], np.maximum(low - size + 1, 0), low + self._sizes[near]))
-        order = np.argsort(place, kind="stable")
+        place = np.concatenate((_NOTHING, np.maximum(low - (size - 1), 0), low + self._sizes[near]))
+        order = place.argsort()
         place = place[order]
-        now = np.cumsum(np.concatenate(([0], heavy, -heavy))[order])
-        final = np.append(place[1:] != place[:-1], True)  # where all changes are counted
-        place, now = place[final], now[final]
-        offset = -(-place // align) * align
-        fits = (offset < np.append(place[1:], last + 1)) & (offset <= last)
+        now = np.concatenate((_NOTHING, heavy, -heavy))[order].cumsum()
+        offset = place if align == 1 else -(-place // align) * align
+        fits = offset <= last
+        fits[:-1] &= (
+            offset[:-1] < place[1:]
+        )  # so that of equal places the last counts, with all changes
         now, offset = now[fits], offset[fits]
         least = int(now.min(initial=_NEVER))
         if least >= _NEVER:
             return _NEVER, 0
         places = offset[now == least]
         return least, int(places[int(self.random() * len(places)) if least else 0])
+
+
+_NOTHING = np.zeros(1, np.int64)

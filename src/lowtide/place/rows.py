@@ -11,7 +11,7 @@ How they are searched for is in `place.anytime`: more effort never gives a large
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
 
@@ -20,6 +20,7 @@ import numpy as np
 from lowtide.place import Item, Placement, Problem
 from lowtide.place.anytime import Anytime
 from lowtide.place.firstfit import Boxes, boxes_of, height, pairs_of, placement_of
+from lowtide.place.holes import bound_around
 from lowtide.place.rhythm import Level, level_of, rings, round_of, walls_of
 from lowtide.rows.stages import Segment, Step, live_bytes, live_in
 from lowtide.rows.table import Cut, Ints, RowTable
@@ -71,24 +72,47 @@ class Placing:
         def search(boxes: Boxes, known: Mapping[int, int]) -> Anytime:
             rows = Level(boxes, known, np.arange(len(boxes)), own)
             levels = partial(_levels, table, steps, segments, rows, kinds)
-            return Anytime(rows, levels, borders, self._least)
+            return Anytime(rows, levels, borders, max(self._least, bound_around(boxes, known)))
 
-        each = zip(boxes.sizes, boxes.aligns, strict=True)
-        self._turned = replace(boxes, sizes=tuple(-(-size // of) * of for size, of in each))
-        self._searches = [search(boxes, known)]
+        searches = [_Way(search(boxes, known), 1, None)]
         if known:
-            self._searches.append(search(self._turned, _upside_down(self._turned, known)))
+            each = zip(boxes.sizes, boxes.aligns, strict=True)
+            turned = replace(boxes, sizes=tuple(-(-size // of) * of for size, of in each))
+            found = search(turned, _upside_down(turned, known))
+            searches.append(_Way(found, _LESS, turned))
+        self._ways = sorted(searches, key=lambda way: way.search.bound)
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of boxes are live together."""
+        return sum(map(len, self._boxes.meets))
 
     def within(self, effort: int = FULL) -> Placement:
         """The best placement found by so much effort in each search, as for `QUICK`: what was done
         before is not done again, and more effort never gives a larger arena."""
         effort = min(effort, _PER_BOX * len(self._boxes))
-        offsets = self._searches[0].until(effort)
-        for search in self._searches[1:]:
-            if height(self._boxes, offsets) > self._least:
-                back = _upside_down(self._turned, dict(enumerate(search.until(effort // _LESS))))
-                offsets = min(offsets, [*back.values()], key=partial(height, self._boxes))
+        first, *others = self._ways
+        offsets = first.until(effort)
+        for way in others:
+            if height(self._boxes, offsets) > way.search.bound:
+                offsets = min(offsets, way.until(effort), key=partial(height, self._boxes))
         return placement_of("rows", self._problem, self._boxes, offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A search that may do this part of what is to be done; its boxes are `turned` upside down."""
+
+    search: Anytime
+    part: int
+    turned: Boxes | None
+
+    def until(self, effort: int) -> list[int]:
+        """The best offsets that are found with so much effort, counted from below."""
+        found = self.search.until(effort // self.part)
+        if self.turned is None:
+            return found
+        return [*_upside_down(self.turned, dict(enumerate(found))).values()]
 
 
 _LESS = 4

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from lowtide.place import Placement
-from lowtide.place.layout import RowLayout, row_layout
+from lowtide.place.layout import RowLayout, RowLayouts
 from lowtide.place.rows import FULL
 from lowtide.plans.changes import Worth
 from lowtide.plans.refit import refitted
@@ -53,13 +53,18 @@ class PlacedPlan:
         return self.placement.arena_bytes
 
 
-def placed(rows: Scheduled, worth: Worth, *, effort: int = FULL) -> PlacedPlan:
-    """A schedule with its rows placed; `effort` goes into placing them: see `place.rows`. Operators
-    change their form where that is `worth` it."""
+def layouts_of(rows: Scheduled) -> RowLayouts:
+    """Where the rows of a schedule may lie."""
     plan, align = rows.plan, rows.table.align
-    layout = row_layout(
-        rows.table, plan.steps, rows.lives, plan.segments, align=align, effort=effort
-    )
+    return RowLayouts(rows.table, plan.steps, rows.lives, plan.segments, align=align)
+
+
+def placed(
+    rows: Scheduled, worth: Worth, *, effort: int = FULL, layouts: RowLayouts | None = None
+) -> PlacedPlan:
+    """A schedule with its rows placed; `effort` goes into placing them: see `place.rows`. Operators
+    change their form where that is `worth` it. What was found with less effort is in its `layouts`."""
+    layout = (layouts or layouts_of(rows)).within(effort)
     return PlacedPlan(*refitted(rows, layout, worth), layout.placement)
 
 

@@ -6,15 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lowtide.ir.macs import graph_macs
+from lowtide.place.layout import RowLayouts
 from lowtide.place.rows import FULL, QUICK
 from lowtide.place.variables import state_bytes, variables_of
 from lowtide.plans.changes import Worth
 from lowtide.plans.cost import CostModel
-from lowtide.plans.placed import PlacedPlan, placed
+from lowtide.plans.placed import PlacedPlan, layouts_of, placed
 from lowtide.plans.refills import flash_model, refilled_by
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.scheduled import Scheduled, scheduled
 from lowtide.rows.stages import Choice
+
+_KEPT = 5_000_000
+"""Layouts are kept, so that more effort begins with what less has found, until so many pairs of rows are
+live together in them: about 40 MB. Then the oldest go."""
 
 Tell = Callable[[str], None]
 """Is told what is going on."""
@@ -90,6 +95,7 @@ class Placer:
         self.flash = flash_model(ready)
         self._drafts: dict[tuple[Choice, ...], Draft] = {}
         self._points: dict[tuple[tuple[Choice, ...], int], Point] = {}
+        self._layouts: dict[tuple[Choice, ...], RowLayouts] = {}
 
     def draft(self, choices: tuple[Choice, ...]) -> Draft:
         """The plan of these stages."""
@@ -114,7 +120,7 @@ class Placer:
             self._tell(f"placing plan {len(self._points) + 1}")
             draft = self.draft(choices)
             worth = Worth.of(self.model.node, draft.instructions)
-            plan = placed(draft.rows, worth, effort=effort)
+            plan = placed(draft.rows, worth, effort=effort, layouts=self._layouts_of(choices))
             instructions, refilled, waits = self._costs(plan.rows)
             times = draft.macs / (graph_macs(self.ready.graph) or 1)
             of = (
@@ -128,3 +134,12 @@ class Placer:
             )
             self._points[choices, effort] = Point(*of, instructions, refilled)
         return self._points[choices, effort]
+
+    def _layouts_of(self, choices: tuple[Choice, ...]) -> RowLayouts:
+        """Where the rows of the plan of these stages may lie."""
+        found = self._layouts.pop(choices, None) or layouts_of(self.draft(choices).rows)
+        pairs = sum(layouts.pairs for layouts in self._layouts.values())
+        while self._layouts and pairs > _KEPT:
+            pairs -= self._layouts.pop(next(iter(self._layouts))).pairs
+        self._layouts[choices] = found
+        return found
