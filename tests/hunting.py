@@ -33,6 +33,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from drawn_options import drawn_options
+from joining_nets import joining_network
 from lone_nets import lone_network
 from lowtide.commands import checking
 from lowtide.commands.compiling import compile_model
@@ -70,6 +71,7 @@ GENERATORS: dict[str, Callable[[int], bytes]] = {
     "lone": lone_network,
     "sliding": sliding_network,
     "uncommon": uncommon_network,
+    "joining": joining_network,
     "mutant": mutant,
 }
 """Generators of networks by number."""
