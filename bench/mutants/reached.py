@@ -31,7 +31,7 @@ _SUITES: Mapping[str, Sequence[str]] = {
     "kernels": ("tests/kernels", "--ignore", "tests/kernels/cases"),
     "prove": ("tests/prove", "--part", "1/4"),
     "end_to_end": ("tests/end_to_end", "--part", "1/10"),
-    "sliding": ("tests/end_to_end/test_sliding.py",),
+    "sliding": ("tests/end_to_end/test_sliding_callers.py", "tests/end_to_end/test_sliding.py"),
     "layouts": ("tests/end_to_end/test_layouts.py",),
     "branches": ("tests/end_to_end/test_branches.py",),
 }

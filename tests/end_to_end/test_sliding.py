@@ -1,7 +1,6 @@
 """Windows that slide: outputs at every hop are those of the whole window, computed anew by the oracle.
 
-Why networks of their own: see `sliding_nets`. What is kept is also counted, where the counts are known,
-and the rows that callers in C of the tests' own give are those that the header asks for.
+Why networks of their own: see `sliding_nets`. What is kept is also counted, where the counts are known.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from random import Random
 
 import numpy as np
 import pytest
-from programs import run_main
 
 from byte_nets import in_bytes
 from lowtide.advice.reporting import report_on
@@ -26,7 +24,6 @@ from lowtide.commands.planned import planned_model
 from lowtide.errors import InfeasibleError, ModelError, UsageError
 from lowtide.ir.macs import graph_macs
 from lowtide.machines.board import targets
-from lowtide.oracle.samples import reference
 from lowtide.passes.hop.cones import Moving
 from lowtide.passes.hop.slide import _Sliding
 from lowtide.prove.proof import ProofError
@@ -201,188 +198,6 @@ def test_what_is_kept_is_shown() -> None:
     (network,) = report_document(reported)["networks"]
     assert network["slid"] == plan_document(planned)["slid"]
     assert sum(of["state_bytes"] for of in network["slid"]) <= planned.compiled.state_bytes
-
-
-def test_a_program_says_what_it_wants(tmp_path: Path) -> None:
-    """A caller that pulls, pushes, writes rows in place, and drops one: each output is the window's."""
-    model = model_of("wake-word-window")
-    program = compile_model(model, Options(hop=4, name="net"))
-    rng = np.random.default_rng(1)
-    rows = rng.integers(-128, 128, (60, 40), np.int8)
-    (given,), (made,) = model.graph.inputs, model.graph.outputs
-    first = [0, 4, 8, 20, 24]  # of windows: three in a row, and two after a row was dropped
-    inputs = [{given: rows[at : at + 30].reshape(1, 30, 1, 40)} for at in first]
-    found = reference(model, inputs, [made])
-    wanted = np.concatenate([sample[made].reshape(-1) for sample in found.samples])
-    declarations = (
-        '#include "net.h"\n'
-        f"static const int8_t rows[] = {{{', '.join(map(str, rows.reshape(-1)))}}};\n"
-        f"static const int8_t wanted[] = {{{', '.join(map(str, wanted))}}};\n"
-        """
-static int at;
-static int pull(void *context, int input, int row, void *to)
-{
-    (void)context;
-    (void)input;
-    memcpy(to, rows + (at + row) * 40, 40);
-    return 0;
-}
-"""
-    )
-    body = """
-    static net_t m;
-    static uint8_t arena[NET_ARENA_SIZE] __attribute__((aligned(NET_ARENA_ALIGN)));
-    static uint8_t state[NET_STATE_SIZE] __attribute__((aligned(16)));
-    memset(arena, 0x5a, sizeof arena);
-    memset(state, 0x5a, sizeof state);
-    CHECK(net_init(&m, arena, sizeof arena, state, sizeof state) == LT_OK);
-    CHECK(NET_HOP_ROWS == 4 && NET_INPUT_0_ROWS == 30 && net_rows_wanted(&m) == 30);
-    CHECK(net_invoke(&m) == LT_ERROR_ARGUMENT);
-    CHECK(net_set_pull(&m, pull, NULL) == LT_OK);
-    CHECK(net_invoke(&m) == LT_OK && net_rows_wanted(&m) == 0);
-    CHECK(memcmp(net_output(&m, 0), wanted, 3) == 0);
-    CHECK(net_next_row(&m) == NULL && net_row_done(&m) == LT_ERROR_ARGUMENT);
-    CHECK(net_push_rows(&m, rows, 5) == LT_ERROR_ARGUMENT);
-    CHECK(net_push_rows(&m, rows + 30 * 40, 3) == LT_OK && net_rows_wanted(&m) == 1);
-    CHECK(net_push_rows(&m, rows + 33 * 40, 1) == LT_OK && net_rows_wanted(&m) == 0);
-    CHECK(memcmp(net_output(&m, 0), wanted + 3, 3) == 0);
-    CHECK(net_begin(&m) == LT_OK && net_rows_wanted(&m) == 4);
-    CHECK(net_begin(&m) == LT_OK && net_rows_wanted(&m) == 4);
-    for (int row = 34; net_rows_wanted(&m) > 0; row++) {
-        memcpy(net_next_row(&m), rows + row * 40, 40);
-        CHECK(net_row_done(&m) == LT_OK);
-    }
-    CHECK(memcmp(net_output(&m, 0), wanted + 6, 3) == 0);
-    CHECK(net_push_rows(&m, rows, 1) == LT_OK && net_rows_wanted(&m) == 3);
-    CHECK(net_begin(&m) == LT_OK && net_rows_wanted(&m) == 30); /* a row was dropped */
-    at = 20;
-    CHECK(net_invoke(&m) == LT_OK);
-    CHECK(memcmp(net_output(&m, 0), wanted + 9, 3) == 0);
-    at = 24;
-    CHECK(net_invoke(&m) == LT_OK);
-    CHECK(memcmp(net_output(&m, 0), wanted + 12, 3) == 0);
-    CHECK(net_reset(&m) == LT_OK && net_rows_wanted(&m) == 30);
-    at = 0;
-    CHECK(net_invoke(&m) == LT_OK);
-    CHECK(memcmp(net_output(&m, 0), wanted, 3) == 0);
-"""
-    run_main(tmp_path, [program], body, declarations)
-
-
-def test_a_program_reads_its_window_in_the_callers_ring(tmp_path: Path) -> None:
-    """Rings of all lengths, from the least on: rows that come one by one, in slices, or before the call;
-    a dropped row, and a ring elsewhere. What is not of the window is noise."""
-    model = model_of("wake-word-window")
-    program = compile_model(model, Options(hop=4, name="net", input_mode="const", slices=True))
-    assert program.graph.hop is not None and program.graph.hop.ring == 6
-    assert program.files["net.h"].count(b"#define NET_RING_ROWS 6") == 1
-    rng = np.random.default_rng(1)
-    rows = rng.integers(-128, 128, (60, 40), np.int8)
-    (given,), (made,) = model.graph.inputs, model.graph.outputs
-    inputs = [{given: rows[at : at + 30].reshape(1, 30, 1, 40)} for at in range(31)]
-    found = reference(model, inputs, [made])
-    wanted = np.concatenate([sample[made].reshape(-1) for sample in found.samples])
-    declarations = (
-        '#include "net.h"\n'
-        f"static const int8_t rows[] = {{{', '.join(map(str, rows.reshape(-1)))}}};\n"
-        f"static const int8_t wanted[] = {{{', '.join(map(str, wanted))}}};\n"
-        """
-static net_t m;
-static int8_t ring[40 * 64], *newest;
-static int count, at; /* rows of the ring; of the window that is pulled, the first */
-
-static int come(int row) /* to its place, and the row behind it is noise if nobody may read it */
-{
-    newest = net_next_row(&m);
-    CHECK(newest >= ring && newest < ring + count * 40 && (newest - ring) % 40 == 0);
-    memcpy(newest, rows + row * 40, 40);
-    if (count > NET_RING_ROWS) {
-        memset(newest + 40 < ring + count * 40 ? newest + 40 : ring, row, 40);
-    }
-    return 0;
-}
-
-static int pull(void *context, int input, int row, void *to)
-{
-    (void)context;
-    (void)input;
-    if (at + row == 99) {
-        return 7;
-    }
-    return come(at + row) == 0 && newest == to ? 0 : 5;
-}
-
-static int is_of(int window)
-{
-    return memcmp(net_output(&m, 0), wanted + window * 3, 3) == 0;
-}
-"""
-    )
-    body = """
-    static uint8_t arena[NET_ARENA_SIZE] __attribute__((aligned(NET_ARENA_ALIGN)));
-    static uint8_t state[NET_STATE_SIZE] __attribute__((aligned(16)));
-    CHECK(net_init(&m, arena, sizeof arena, state, sizeof state) == LT_OK);
-    CHECK(net_next_row(&m) == NULL && net_row_done(&m) == LT_ERROR_ARGUMENT); /* there is no ring */
-    CHECK(net_invoke(&m) == LT_ERROR_ARGUMENT && net_invoke_some(&m, 1) == LT_ERROR_ARGUMENT);
-    CHECK(net_set_ring(&m, NULL, 6, 0) == LT_ERROR_ARGUMENT);
-    CHECK(net_set_ring(&m, ring, 5, 0) == LT_ERROR_ARGUMENT);
-    CHECK(net_set_ring(&m, ring, 6, 6) == LT_ERROR_ARGUMENT);
-    CHECK(net_set_ring(&m, ring, 6, -1) == LT_ERROR_ARGUMENT);
-    CHECK(net_set_ring(&m, ring, 65536, 0) == LT_ERROR_ARGUMENT);
-    for (count = 6; count <= 64; count++) {
-        memset(ring, count, sizeof ring);
-        memset(arena, 0x5a, sizeof arena);
-        CHECK(net_set_ring(&m, ring, count, count / 2) == LT_OK && net_rows_wanted(&m) == 30);
-        for (int row = 0; row < 38; row++) {
-            CHECK(net_rows_wanted(&m) == (row < 30 ? 30 - row : (34 - row) & 3));
-            if (net_rows_wanted(&m) == 0) {
-                CHECK(is_of(row - 30) && net_begin(&m) == LT_OK && net_rows_wanted(&m) == 4);
-            }
-            CHECK(come(row) == 0 && net_row_done(&m) == LT_OK);
-        }
-        CHECK(is_of(8) && net_rows_wanted(&m) == 0 && net_row_done(&m) == LT_ERROR_ARGUMENT);
-        CHECK(net_push_rows(&m, rows + 38 * 40, 5) == LT_ERROR_ARGUMENT);
-        CHECK(net_push_rows(&m, rows + 38 * 40, 3) == LT_OK && net_rows_wanted(&m) == 1);
-        CHECK(net_push_rows(&m, rows + 41 * 40, 1) == LT_OK && is_of(12));
-        CHECK(net_set_pull(&m, pull, NULL) == LT_OK);
-        at = 16;
-        CHECK(net_invoke(&m) == LT_OK && is_of(16));
-        at = 20;
-        int slices = 1;
-        for (int status = LT_MORE; status == LT_MORE; slices++) {
-            status = net_invoke_some(&m, 1000);
-            CHECK(status == LT_OK || (status == LT_MORE && net_next_row(&m) == NULL));
-        }
-        CHECK(slices > 4 && is_of(20));
-        CHECK(net_push_rows(&m, rows, 1) == LT_OK && net_begin(&m) == LT_OK); /* a row was dropped */
-        CHECK(net_rows_wanted(&m) == 30);
-        at = 1;
-        while (net_invoke_some(&m, 20000) == LT_MORE) {
-        }
-        CHECK(is_of(1));
-        at = 99 - 26;
-        CHECK(net_invoke(&m) == 7 && net_rows_wanted(&m) == 0); /* a callback gave up */
-        CHECK(net_begin(&m) == LT_OK && net_rows_wanted(&m) == 30);
-        at = 2;
-        CHECK(net_invoke(&m) == LT_OK && is_of(2));
-        m.hop.stream.pull = NULL; /* as before there is one */
-        CHECK(net_reset(&m) == LT_OK && net_rows_wanted(&m) == 30);
-        if (count < 30) { /* they cannot be all there */
-            CHECK(net_invoke(&m) == LT_ERROR_ARGUMENT && net_invoke_some(&m, 9) == LT_ERROR_ARGUMENT);
-            continue;
-        }
-        CHECK(net_set_ring(&m, ring, count, count - 3) == LT_OK);
-        for (int row = 0; row < 30; row++) {
-            memcpy(ring + (row + count - 3) % count * 40, rows + row * 40, 40);
-        }
-        CHECK(net_invoke(&m) == LT_OK && is_of(0));
-        for (int row = 30; row < 34; row++) {
-            memcpy(ring + (row + count - 3) % count * 40, rows + row * 40, 40);
-        }
-        CHECK(net_invoke(&m) == LT_OK && is_of(4));
-    }
-"""
-    run_main(tmp_path, [program], body, declarations)
 
 
 def test_what_reads_rows_of_a_ring_as_one_has_a_copy() -> None:
