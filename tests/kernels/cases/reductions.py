@@ -103,8 +103,8 @@ def reduction(draw: Draw) -> Case:
 
 def place(draw: Draw) -> Case:
     """ARG_MAX and ARG_MIN."""
-    kind = draw.one("ARG_MAX", "ARG_MIN")
-    dtype = draw.one("INT8", "UINT8", "INT16", "INT32")
+    kind = draw.wished("kind", lambda: draw.one("ARG_MAX", "ARG_MIN"))
+    dtype = draw.wished("dtype", lambda: draw.one("INT8", "UINT8", "INT16", "INT32"))
     rank = draw.within(1, 4)
     shape = tuple(draw.within(1, 9) for _ in range(rank))
     axis = draw.within(0, rank - 1)

@@ -18,10 +18,10 @@ from .drawing import Array, Case, Draw
 from .moves import blocks, gather, mirror, move, pad, transpose
 from .pairs import addition, comparison, extreme, product
 from .products import block
-from .reductions import pool, reduction
+from .reductions import place, pool, reduction
 from .sequences import lstm, svdf
 from .sums import batch_matmul, normalise, transpose_conv
-from .unary import quantize
+from .unary import dequantize, quantize
 
 _BYTES = ("INT8", "UINT8")
 
@@ -62,6 +62,129 @@ _COMPARED: tuple[tuple[Any, Mapping[str, Any]], ...] = tuple(
 )
 _POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 _SIXES = (addition, product)
+
+_INTEGERS = ("INT8", "UINT8", "INT16", "INT32")
+_FACTORS: tuple[Mapping[str, Any], ...] = (
+    *({"factor": factor} for factor in ("usual", "broad")),
+    *({"factor": factor, "six": True} for factor in ("usual", "broad")),
+)
+_FAR: tuple[Mapping[str, Any], ...] = tuple(
+    {"factor": factor, "far": 9} for factor in ("usual", "broad")
+)
+_CLAMPED: tuple[Mapping[str, Any], ...] = tuple(
+    {"activation": activation} for activation in (0, 1, 2, 3)
+)
+_DECIDED: tuple[tuple[Any, Mapping[str, Any]], ...] = (
+    # Single pixels, pairs and threes of few channels; windows that lie in padding alone.
+    *(
+        (Convolutions(("INT8",), _ONE, (4, 8, 12, 16), filters, most=(2, 9)), of)
+        for filters in ((1, 2, 3), (4, 5, 7))
+        for of in _FACTORS
+    ),
+    *(
+        (Convolutions(("INT8",), _SMALL, range(1, 6), range(1, 6), most=(2, 4)), of)
+        for of in (*_FAR, {"six": True})
+    ),
+    # Columns that are apart, in windows of one column, too; weights of four bits.
+    *(
+        (
+            Convolutions(("INT8",), kernels, range(1, 6), range(1, 6), dilations=_DILATED),
+            {"factor": factor},
+        )
+        for kernels in (((3, 1), (2, 1)), _SMALL)
+        for factor in ("usual", "broad")
+    ),
+    *(
+        (
+            Convolutions(
+                *(("INT8",), (*_SMALL, *_ONE), range(1, 6), range(1, 6)),
+                dilations=_DILATED,
+                most=(3, 6),
+            ),
+            {"nibbles": True, **of},
+        )
+        for of in ({}, {"far": 9})
+    ),
+    # Depthwise convolutions of each size that has parts of its own.
+    *(
+        (Convolutions(("INT8",), _SMALL, channels, filters, most=(3, 9), depthwise=True), of)
+        for channels, filters in ((range(1, 4), (1, 2)), ((4, 5, 8), (1,)))
+        for of in (*_FACTORS, *_FAR)
+    ),
+    *(
+        (
+            Convolutions(
+                *(("INT8",), ((5, 5), (7, 7), (3, 5), (3, 7), (2, 7), (8, 5)), (4, 5, 8, 12), (1,)),
+                *((BOTH, (2, 2), (3, 3)), (BOTH, (1, 2)), (3, 11)),
+                depthwise=True,
+            ),
+            of,
+        )
+        for of in (*_FACTORS, *_FAR)
+    ),
+    *(
+        (
+            Convolutions(("INT8",), ((5, 1), (3, 1)), (4, 5, 8), (1,), most=(4, 2), depthwise=True),
+            of,
+        )
+        for of in (*_FACTORS, *_FAR)
+    ),
+    *(
+        (Convolutions(("INT8",), kernels, (3, 4, 5, 8), (1,), most=(2, 24), depthwise=True), of)
+        for kernels in (((3, 3), (2, 3)), ((5, 5),))
+        for of in _FACTORS
+    ),
+    *(
+        (Convolutions(("INT16",), _SMALL, range(1, 6), (1, 2), most=(2, 5), depthwise=True), of)
+        for of in ({"factor": "least"}, {"factor": "broad"}, {"factor": "greatest"})
+    ),
+    # Weights of nine bits.
+    *(
+        (Convolutions(("UINT8",), _SMALL, range(1, 6), (1, 2), most=(2, 6), depthwise=deep), of)
+        for deep in (True, False)
+        for of in (*_FACTORS, *_FAR, *_CLAMPED)
+    ),
+    # Blocks with each of their parts or without, of pieces and of whole rows.
+    *(
+        (block, {"parts": parts, "kernel": kernel, "factor": "usual"})
+        for parts in ((True, True), (True, False), (False, True))
+        for kernel in ((3, 3), (5, 5))
+    ),
+    *(
+        (block, {"parts": parts, "inner": 4, "outer": 9, "factor": "usual"})
+        for parts in ((True, True), (False, True))
+    ),
+    # Each type of what compares and scales.
+    *(
+        (place, {"kind": kind, "dtype": dtype})
+        for kind in ("ARG_MAX", "ARG_MIN")
+        for dtype in _INTEGERS
+    ),
+    *(
+        (extreme, {"kind": kind, "dtype": dtype, **of})
+        for kind in ("MINIMUM", "MAXIMUM")
+        for dtype in (*_INTEGERS, "INT64")
+        for of in ({}, {"shapes": ((2, 3, 9), (1, 1, 1))})
+    ),
+    *(
+        (pool, {"kind": kind, "dtype": dtype, **of})
+        for kind in _POOLS
+        for dtype in ("INT8", "UINT8", "INT16")
+        for of in _CLAMPED
+    ),
+    *((dequantize, {"dtype": dtype}) for dtype in ("INT8", "UINT8", "INT16")),
+    *(
+        (quantize, {"types": (source, target), "scales": scales, "values": values})
+        for source in _INTEGERS
+        for target in _INTEGERS
+        for scales, values in (((0.01, 0.5), "all"), ((0.02, 0.01), "near"))
+    ),
+    *((lstm, {"dtype": dtype}) for dtype in ("INT8", "INT16")),
+    (normalise, {"shape": (1, 9000), "values": "most", "zero": "least"}),
+    *((transpose_conv, {"dtype": "INT16", "less": less, "width": 1}) for less in (1, 2)),
+    (move, {"move": gather, "shape": (1, 3, 4, 5)}),
+)
+"""What is decided by single instructions: on boards, these are looked at in fewer cases than others."""
 
 ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     # Small depthwise windows, and large ones; few channels.
@@ -363,6 +486,7 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
         for dtype in ("INT8", "UINT8", "INT16")
         for values, activation in (("all", 2), ("all", 3), ("zero", 0), ("least", 0))
     ),
+    *_DECIDED * 2,
 )
 
 
