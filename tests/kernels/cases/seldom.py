@@ -85,6 +85,15 @@ _DECIDED: tuple[tuple[Any, Mapping[str, Any]], ...] = (
         (Convolutions(("INT8",), _SMALL, range(1, 6), range(1, 6), most=(2, 4)), of)
         for of in (*_FAR, {"six": True})
     ),
+    *(
+        (
+            Convolutions(
+                *(("INT8",), _ONE, (16, 20), range(1, 8), (BOTH,), (BOTH,), (1, 9)), least=(1, 3)
+            ),
+            {"factor": "usual", **of},
+        )
+        for of in _CLAMPED
+    ),
     # Columns that are apart, in windows of one column, too; weights of four bits.
     *(
         (
@@ -105,7 +114,28 @@ _DECIDED: tuple[tuple[Any, Mapping[str, Any]], ...] = (
         )
         for of in ({}, {"far": 9})
     ),
-    # Depthwise convolutions of each size that has parts of its own.
+    # Depthwise convolutions of each size that has parts of its own, and by pieces with a last one of
+    # a single column.
+    *(
+        (
+            Convolutions(
+                *(("INT8",), ((3, 3), (2, 3)), (4, 5, 8), (1,), (stride,), (BOTH,), most),
+                least=(1, most[1] - 1),
+                depthwise=True,
+            ),
+            {"factor": factor},
+        )
+        for stride, most in ((BOTH, (2, 11)), ((2, 2), (2, 14)), (BOTH, (2, 21)), ((2, 2), (2, 40)))
+        for factor in ("usual", "broad")
+    ),
+    *(
+        (
+            Convolutions(("INT8",), kernels, channels, (1,), most=(12, 2), depthwise=True),
+            {"factor": "broad"},
+        )
+        for kernels in (((7, 1), (9, 1), (11, 1)), ((3, 3), (4, 4), (5, 5)))
+        for channels in ((1, 2, 3), (4, 5, 8))
+    ),
     *(
         (Convolutions(("INT8",), _SMALL, channels, filters, most=(3, 9), depthwise=True), of)
         for channels, filters in ((range(1, 4), (1, 2)), ((4, 5, 8), (1,)))
@@ -144,7 +174,12 @@ _DECIDED: tuple[tuple[Any, Mapping[str, Any]], ...] = (
         for deep in (True, False)
         for of in (*_FACTORS, *_FAR, *_CLAMPED)
     ),
+    *(
+        (Convolutions(("UINT8",), _SMALL, (4, 8), (4, 5, 8), most=(2, 3)), {"far": 9, **of})
+        for of in ({}, {"six": True})
+    ),
     # Blocks with each of their parts or without, of pieces and of whole rows.
+    *((block, {"parts": (True, False), "kernel": (3, 3), "inner": 8, "factor": "usual"}),) * 2,
     *(
         (block, {"parts": parts, "kernel": kernel, "factor": "usual"})
         for parts in ((True, True), (True, False), (False, True))
@@ -172,7 +207,11 @@ _DECIDED: tuple[tuple[Any, Mapping[str, Any]], ...] = (
         for dtype in ("INT8", "UINT8", "INT16")
         for of in _CLAMPED
     ),
-    *((dequantize, {"dtype": dtype}) for dtype in ("INT8", "UINT8", "INT16")),
+    *(
+        (dequantize, {"dtype": dtype, **of})
+        for dtype in ("INT8", "UINT8", "INT16")
+        for of in ({}, {"odd": True}, {"odd": False})
+    ),
     *(
         (quantize, {"types": (source, target), "scales": scales, "values": values})
         for source in _INTEGERS
@@ -180,7 +219,7 @@ _DECIDED: tuple[tuple[Any, Mapping[str, Any]], ...] = (
         for scales, values in (((0.01, 0.5), "all"), ((0.02, 0.01), "near"))
     ),
     *((lstm, {"dtype": dtype}) for dtype in ("INT8", "INT16")),
-    (normalise, {"shape": (1, 9000), "values": "most", "zero": "least"}),
+    *((normalise, {"shape": (1, n), "values": "most", "zero": "least"}) for n in (4000, 9000)),
     *((transpose_conv, {"dtype": "INT16", "less": less, "width": 1}) for less in (1, 2)),
     (move, {"move": gather, "shape": (1, 3, 4, 5)}),
 )

@@ -55,7 +55,7 @@ def dequantize(draw: Draw) -> Case:
     dtype = draw.wished("dtype", lambda: draw.one("INT8", "UINT8", "INT16"))
     scale, zero = draw.scale(), draw.zero(dtype)
     shape = _shape(draw)
-    if draw.chance(0.5):
+    if "odd" not in draw.wishes and draw.chance(0.5):
         x, values = draw.input(shape, dtype, scale, zero)
         reals = (np.float64(scale) * (values - zero)).astype(np.float32)
         out = draw.tensor(shape, "FLOAT32")
@@ -67,7 +67,9 @@ def dequantize(draw: Draw) -> Case:
     halves = draw.rng.integers(*ends, (draw.count, *shape)) / 2
     plain = draw.rng.normal(0, scale * (high - low), (draw.count, *shape))
     reals = (halves * scale if small or draw.chance(0.4) else plain).astype(np.float32)
-    if draw.chance(0.2) and not draw.fresh:  # interpreters cast what no integer can hold: undefined
+    if (
+        draw.wished("odd", lambda: draw.chance(0.2)) and not draw.fresh
+    ):  # interpreters cast what no integer can hold: undefined
         odd = draw.rng.random(reals.shape)
         reals[odd < 0.1] = draw.one(np.inf, -np.inf, np.nan)
     draw.inputs.append(x)
