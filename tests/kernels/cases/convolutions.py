@@ -10,6 +10,11 @@ from .products import convolve, convolve_depthwise, framed
 
 BOTH = (1, 1)
 """A stride or dilation, along rows and columns."""
+ONE = ((1, 1),)
+SMALL = ((3, 3), (3, 3), (2, 3), (3, 2), (2, 2), (1, 3), (1, 2))
+"""Kernels."""
+DILATED = (BOTH, (2, 2), (1, 3), (3, 1), (2, 5))
+"""Dilations."""
 
 
 @dataclass(frozen=True, slots=True)

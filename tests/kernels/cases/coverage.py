@@ -25,8 +25,8 @@ from .running import run
 
 COUNTED = ("-std=gnu99", "-O1", "--coverage", "-fPIC", "-fno-builtin-malloc", "-I.")
 """How the runtime is compiled wherever it counts: else a line's branches would be others."""
-_OFTEN = (*FAMILIES, *("seldom",) * 30)
-"""Families as often as they are drawn: one that has hundreds of rows takes half of all cases."""
+_OFTEN = (*FAMILIES, *("seldom",) * 30, *("decided",) * 10)
+"""Families as often as they are drawn: those of hundreds of rows take half of all cases."""
 _DUMP = (
     "void __gcov_dump(void);\nvoid cases_dump(void);\nvoid cases_dump(void) { __gcov_dump(); }\n"
 )

@@ -100,8 +100,8 @@ def _factor(draw: Draw, dtype: str, size: float) -> tuple[float, float, float]:
     kinds = "small", "large", "power", "one", "one", "tiny", "greatest"
     kind = draw.wished("factor", lambda: draw.often("usual", *kinds, share=0.6))
     in_scale = draw.scale()
-    if kind == "broad":
-        return in_scale, draw.scale(), float(draw.rng.uniform(0.5, 4.0))
+    if kind in ("broad", "mixed"):
+        return in_scale, draw.scale(), float(draw.rng.uniform(0.5, 4.0 if kind == "broad" else 1.0))
     if kind == "greatest":
         power = 2.0 ** math.floor(math.log2(usual))
         return 1 - _NEAR_ONE, 1 + _NEAR_ONE, power
