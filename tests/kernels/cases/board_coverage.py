@@ -19,14 +19,14 @@ from .families import FAMILIES
 from .running import on_board
 from .traced import Code, Counting, Deciding, code_of
 
-_FIRST, _MOST = 2000, 80_000
+_FIRST, _MOST = 2000, 150_000
 """Cases in which most of the flags' outcomes are seen, so that others are cheaper to look for; and in
 how many these are: it is slow."""
 _LOOPS = ("for (", "while (")
 _NEVER = "never runs"
 _OFTEN = (*("conv", "depthwise", "dense", "block") * 2, *("seldom",) * 60, *("decided",) * 30)
 """Families that are drawn more often than others: they have the kernels in assembly, or many rows."""
-_DECIDING = (*FAMILIES, *("seldom",) * 20, *("decided",) * 60)
+_DECIDING = (*tuple(FAMILIES) * 3, *("seldom",) * 20, *("decided",) * 60)
 """The same where outcomes of flags are looked for."""
 
 

@@ -14,7 +14,7 @@ from .drawing import Case, Draw
 from .moves import gather, move
 from .pairs import extreme
 from .products import block
-from .reductions import POOLS, place, pool
+from .reductions import POOLS, place, pool, reduction
 from .sequences import lstm
 from .sums import normalise, transpose_conv
 from .unary import dequantize, quantize
@@ -91,6 +91,16 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
         )
         for kernels in (((7, 1), (9, 1), (11, 1)), ((3, 3), (4, 4), (5, 5)))
         for channels in ((1, 2, 3), (4, 5, 8))
+    ),
+    *(
+        (
+            Convolutions(
+                *(("INT8",), SMALL, (4, 5, 8), (1,), (BOTH,), ((1, 2), (2, 3)), (3, 14)),
+                depthwise=True,
+            ),
+            {"factor": factor},
+        )
+        for factor in ("usual", "broad")
     ),
     *(
         (
@@ -173,6 +183,10 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
         for factor in ("usual", "broad")
         for of in ({"six": True}, {"six": True, "values": "ends"}, {"activation": 2})
     ),
+    *(
+        (Convolutions(("UINT8",), ONE, range(1, 7), (1, 2, 3), most=(2, 6)), of)
+        for of in (*_FACTORS, *_CLAMPED)
+    ),
     # Blocks with each of their parts or without, of pieces and of whole rows.
     *(
         (block, {"parts": parts, "far": 9, "factor": "usual"})
@@ -185,14 +199,24 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
         for kernel in ((3, 3), (5, 5))
     ),
     *(
-        (block, {"parts": parts, "inner": 4, "outer": 9, "factor": "usual"})
-        for parts in ((True, True), (False, True))
+        (block, {"parts": parts, "inner": inner, "outer": 13, "factor": "usual"})
+        for parts, inner in (
+            ((True, True), 4),
+            ((True, True), 8),
+            ((True, True), 12),
+            ((False, True), 0),
+        )
     ),
     # Each type of what compares and scales.
     *(
         (place, {"kind": kind, "dtype": dtype})
         for kind in ("ARG_MAX", "ARG_MIN")
         for dtype in _INTEGERS
+    ),
+    *(
+        (reduction, {"kind": kind, "dtype": dtype})
+        for kind in ("REDUCE_MAX", "REDUCE_MIN", "MEAN", "SUM")
+        for dtype in ("INT8", "UINT8", "INT16")
     ),
     *(
         (extreme, {"kind": kind, "dtype": dtype, **of})
