@@ -104,6 +104,18 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
     ),
     *(
         (
+            Convolutions(
+                *(("INT8",), kernels, channels, (1,), (BOTH, (2, 2)), (BOTH,), (2, 16)),
+                least=(1, 8),
+                depthwise=True,
+            ),
+            {"factor": "usual"},
+        )
+        for kernels in (((3, 7), (2, 7)), ((3, 5), (2, 5)), ((8, 7), (10, 7)), ((8, 5), (13, 5)))
+        for channels in ((4, 8), (5, 6))
+    ),
+    *(
+        (
             Convolutions(("INT8",), kernels, channels, (1,), most=most, depthwise=True),
             {"factor": "mixed"},
         )
@@ -163,6 +175,19 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
         (Convolutions(("INT16",), SMALL, range(1, 6), (1, 2), most=(2, 5), depthwise=True), of)
         for of in ({"factor": "least"}, {"factor": "broad"}, {"factor": "greatest"})
     ),
+    *(
+        (Convolutions(("INT16",), SMALL, channels, filters, most=(2, 4), depthwise=True), of)
+        for channels, filters in (((1, 2, 3), (1,)), ((4, 5, 8), (1,)), ((1, 2), (2, 3)))
+        for of in ({"factor": "greatest"}, {"factor": "greatest", "bias": "none"})
+    ),
+    *(
+        (
+            Convolutions(("INT16",), (*SMALL, *ONE), (1, 2, 4, 8), filters, most=(2, 6)),
+            {"narrow": narrow, "bias": "usual", "factor": "usual"},
+        )
+        for filters in ((1,), (2, 3, 5))
+        for narrow in (True, False)
+    ),
     # Weights of nine bits.
     *(
         (Convolutions(("UINT8",), SMALL, range(1, 6), (1, 2), most=(2, 6), depthwise=deep), of)
@@ -187,6 +212,15 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
         (Convolutions(("UINT8",), ONE, range(1, 7), (1, 2, 3), most=(2, 6)), of)
         for of in (*_FACTORS, *_CLAMPED)
     ),
+    *(
+        (Convolutions(("UINT8",), ((3, 3),), (1, 2), (1,), most=(3, 6), depthwise=True), of)
+        for of in (
+            *({"factor": "usual", "six": True}, {"factor": "usual", "activation": 2}),
+            *({"factor": "usual", "far": 9}, {"factor": "usual", "six": True, "far": 9}),
+        )
+        * 2
+    ),
+    *((Convolutions(("UINT8",), SMALL, range(1, 6), (1, 2, 4), most=(2, 3)), of) for of in _FAR),
     # Blocks with each of their parts or without, of pieces and of whole rows.
     *(
         (block, {"parts": parts, "far": 9, "factor": "usual"})
@@ -247,6 +281,7 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
         for of in ({}, {"hidden": 2.0**-32, "cell": -32})
     ),
     *((normalise, {"shape": (1, n), "values": "most", "zero": "least"}) for n in (4000, 9000)),
+    *((transpose_conv, {"dtype": "INT16", "channels": channels}) for channels in (505, 514)),
     *((transpose_conv, {"dtype": "INT16", "less": less, "width": 1}) for less in (1, 2)),
     (move, {"move": gather, "shape": (1, 3, 4, 5)}),
 )
