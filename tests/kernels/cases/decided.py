@@ -105,7 +105,7 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
     *(
         (
             Convolutions(
-                *(("INT8",), kernels, channels, (1,), (BOTH, (2, 2)), (BOTH,), (2, 16)),
+                *(("INT8",), kernels, channels, (1,), (BOTH, (2, 2), (3, 3)), (BOTH,), (2, 16)),
                 least=(1, 8),
                 depthwise=True,
             ),
