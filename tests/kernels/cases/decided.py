@@ -267,7 +267,7 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
     *(
         (dequantize, {"dtype": dtype, **of})
         for dtype in ("INT8", "UINT8", "INT16")
-        for of in ({}, {"odd": True}, {"odd": False})
+        for of in ({}, {"odd": True}, {"odd": True, "small": True}, {"odd": False})
     ),
     *(
         (quantize, {"types": (source, target), "scales": scales, "values": values})
