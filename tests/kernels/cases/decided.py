@@ -210,7 +210,7 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
     ),
     *(
         (Convolutions(("UINT8",), ONE, range(1, 7), (1, 2, 3), most=(2, 6)), of)
-        for of in (*_FACTORS, *_CLAMPED)
+        for of in (*_FACTORS, *_CLAMPED, *({"factor": "usual", "six": True},) * 4)
     ),
     *(
         (Convolutions(("UINT8",), ((3, 3),), (1, 2), (1,), most=(3, 6), depthwise=True), of)
