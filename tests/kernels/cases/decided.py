@@ -56,7 +56,7 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
             Convolutions(("INT8",), kernels, range(1, 6), range(1, 6), dilations=DILATED),
             {"factor": factor},
         )
-        for kernels in (((3, 1), (2, 1)), SMALL)
+        for kernels in (*(((3, 1), (2, 1)),) * 4, SMALL)
         for factor in ("usual", "broad")
     ),
     *(
