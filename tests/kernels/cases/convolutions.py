@@ -10,12 +10,17 @@ from .products import convolve, convolve_depthwise, framed
 
 BOTH = (1, 1)
 """A stride or dilation, along rows and columns."""
+ONE = ((1, 1),)
+SMALL = ((3, 3), (3, 3), (2, 3), (3, 2), (2, 2), (1, 3), (1, 2))
+"""Kernels."""
+DILATED = (BOTH, (2, 2), (1, 3), (3, 1), (2, 5))
+"""Dilations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Convolutions:
     """Convolutions of some types, kernels, channels, and filters: for each channel, if they are
-    `depthwise`; of maps of up to `most` rows and columns. Often in a frame of padding."""
+    `depthwise`; of maps of `least` to `most` rows and columns. Often in a frame of padding."""
 
     types: Sequence[str]
     kernels: Sequence[tuple[int, int]]
@@ -24,6 +29,7 @@ class Convolutions:
     strides: Sequence[tuple[int, int]] = (BOTH, BOTH, (2, 2))
     dilations: Sequence[tuple[int, int]] = (BOTH,)
     most: tuple[int, int] = (4, 12)
+    least: tuple[int, int] = (1, 1)
     groups: int = 1
     depthwise: bool = False
 
@@ -32,7 +38,8 @@ class Convolutions:
         dtype, channels = draw.one(*self.types), draw.one(*self.channels)
         kernel, filters = draw.one(*self.kernels), draw.one(*self.filters)
         window = kernel, draw.one(*self.strides), draw.one(*self.dilations), draw.chance(0.5)
-        shape: tuple[int, ...] = (1, *(draw.within(1, most) for most in self.most), channels)
+        sizes = (draw.within(*ends) for ends in zip(self.least, self.most, strict=True))
+        shape: tuple[int, ...] = (1, *sizes, channels)
         source = None
         if not window[3] and draw.chance(0.7):
             source = framed(draw, dtype, shape, window)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from .decided import decided
 from .drawing import Case, Draw
 from .moves import cast, choose, join, move, part, scaled_join, total
 from .pairs import addition, comparison, extreme, product
@@ -47,4 +48,5 @@ FAMILIES: dict[str, Family] = {
     "cast": cast,
     "total": total,
     "seldom": seldom,
+    "decided": decided,
 }

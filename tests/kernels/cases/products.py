@@ -100,8 +100,8 @@ def _factor(draw: Draw, dtype: str, size: float) -> tuple[float, float, float]:
     kinds = "small", "large", "power", "one", "one", "tiny", "greatest"
     kind = draw.wished("factor", lambda: draw.often("usual", *kinds, share=0.6))
     in_scale = draw.scale()
-    if kind == "broad":
-        return in_scale, draw.scale(), float(draw.rng.uniform(0.5, 4.0))
+    if kind in ("broad", "mixed"):
+        return in_scale, draw.scale(), float(draw.rng.uniform(0.5, 4.0 if kind == "broad" else 1.0))
     if kind == "greatest":
         power = 2.0 ** math.floor(math.log2(usual))
         return 1 - _NEAR_ONE, 1 + _NEAR_ONE, power
@@ -133,7 +133,8 @@ def _layer(
     """A layer, the weights' tensor and the bias's (-1: there is none)."""
     channels = shape[axis]
     weights, zero = _weights(draw, shape, dtype)
-    nibbles = dtype == "INT8" and four_bits and not once and draw.chance(0.1)
+    nibbles = dtype == "INT8" and four_bits and not once
+    nibbles = nibbles and draw.wished("nibbles", lambda: draw.chance(0.1))
     if nibbles:
         weights = weights >> 4
     typical = 9500 if dtype == "INT16" else 37
@@ -177,7 +178,8 @@ def _layer(
         if kind == "zero":
             bias = np.zeros(channels, np.int64)
     out_zero = RANGES[dtype][0] if six and dtype != "INT16" else draw.zero(dtype)
-    activation = 3 if six else draw.often(0, 1, 2, 3, share=0.6)
+    usual = draw.wished("activation", lambda: draw.often(0, 1, 2, 3, share=0.6))
+    activation = 3 if six else usual
     layer = Layer(
         *(dtype, weights, zero, in_scale, in_zero, out_scale, out_zero, scales, bias),
         *(activation, once, narrow and bias is not None),

@@ -14,18 +14,20 @@ from .arithmetic import RANGES, activation_range, quantize_multiplier, scaled, w
 from .drawing import Case, Draw, RedrawError
 from .products import map_shape, windows
 
+POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
+
 
 def pool(draw: Draw) -> Case:
     """AVERAGE_POOL_2D and MAX_POOL_2D."""
-    kind = draw.wished("kind", lambda: draw.one("AVERAGE_POOL_2D", "MAX_POOL_2D"))
+    kind = draw.wished("kind", lambda: draw.one(*POOLS))
     dtype = draw.wished("dtype", lambda: draw.often("INT8", "UINT8", "INT16", share=0.5))
     shape = draw.wished("shape", lambda: map_shape(draw, draw.within(1, 40)))
     size = draw.within(1, 9), draw.within(1, 9)
     if draw.chance(0.3):
         size = shape[1], shape[2]
     size = draw.wished("size", lambda: size)
-    step = draw.often((1, 1), (2, 2), size, (3, 1), share=0.3)
-    same = draw.chance(0.5) and "size" not in draw.wishes
+    step = draw.wished("step", lambda: draw.often((1, 1), (2, 2), size, (3, 1), share=0.3))
+    same = draw.chance(0.5) and ("size" not in draw.wishes or "step" in draw.wishes)
     scale, zero = draw.scale(), draw.zero(dtype)
     activation = draw.wished("activation", lambda: draw.often(0, 1, 2, 3, share=0.7))
     x, values = draw.input(shape, dtype, scale, zero)
@@ -103,8 +105,8 @@ def reduction(draw: Draw) -> Case:
 
 def place(draw: Draw) -> Case:
     """ARG_MAX and ARG_MIN."""
-    kind = draw.one("ARG_MAX", "ARG_MIN")
-    dtype = draw.one("INT8", "UINT8", "INT16", "INT32")
+    kind = draw.wished("kind", lambda: draw.one("ARG_MAX", "ARG_MIN"))
+    dtype = draw.wished("dtype", lambda: draw.one("INT8", "UINT8", "INT16", "INT32"))
     rank = draw.within(1, 4)
     shape = tuple(draw.within(1, 9) for _ in range(rank))
     axis = draw.within(0, rank - 1)

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from .arithmetic import TYPES
-from .convolutions import BOTH, Convolutions
+from .convolutions import BOTH, DILATED, ONE, SMALL, Convolutions
 from .drawing import Array, Case, Draw
 from .moves import blocks, gather, mirror, move, pad, transpose
 from .pairs import addition, comparison, extreme, product
 from .products import block
-from .reductions import pool, reduction
+from .reductions import POOLS, pool, reduction
 from .sequences import lstm, svdf
 from .sums import batch_matmul, normalise, transpose_conv
 from .unary import quantize
@@ -38,12 +38,9 @@ def _far(*rows: tuple[Any, Mapping[str, Any]]) -> tuple[tuple[Any, Mapping[str, 
     return *rows, *((make, {**wishes, "far": 9}) for make, wishes in rows)
 
 
-_SMALL = ((3, 3), (3, 3), (2, 3), (3, 2), (2, 2), (1, 3), (1, 2))
 _LARGE = ((5, 5), (4, 4), (7, 3), (3, 5), (7, 7), (5, 1), (1, 7), (6, 2))
 _WIDE = ((5, 5), (7, 7), (6, 7), (4, 9), (9, 4), (4, 5))
 _TALL = ((13, 5), (14, 5), (10, 7), (11, 7), (22, 3), (33, 2))
-_DILATED = (BOTH, (2, 2), (1, 3), (3, 1), (2, 5))
-_ONE = ((1, 1),)
 _SHAPES = (
     *(((3, 4, 5), (3, 4, 1)), ((3, 4, 1), (3, 4, 5)), ((2, 6), (2, 1)), ((2, 1), (2, 6))),
     *(((3, 5), (5,)), ((5,), (3, 5)), ((2, 3, 1), (2, 1, 4)), ((2, 3, 9), (1, 1, 1))),
@@ -60,20 +57,19 @@ _COMPARED: tuple[tuple[Any, Mapping[str, Any]], ...] = tuple(
     for dtype in ("INT8", "UINT8", "INT32", "INT64", "BOOL")
     for shapes in (((1, 2, 3, 4), (1, 2, 3, 1)), ((1, 2, 3, 1), (1, 2, 1, 4)))
 )
-_POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 _SIXES = (addition, product)
 
 ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     # Small depthwise windows, and large ones; few channels.
     *_far(
-        (Convolutions(_BYTES, _SMALL, range(1, 14), (1,), depthwise=True), {}),
-        (Convolutions(_BYTES, _SMALL, range(1, 14), (1,), depthwise=True), {"factor": "broad"}),
-        (Convolutions(_BYTES, _SMALL, range(1, 14), (1,), depthwise=True), {"six": True}),
+        (Convolutions(_BYTES, SMALL, range(1, 14), (1,), depthwise=True), {}),
+        (Convolutions(_BYTES, SMALL, range(1, 14), (1,), depthwise=True), {"factor": "broad"}),
+        (Convolutions(_BYTES, SMALL, range(1, 14), (1,), depthwise=True), {"six": True}),
         (Convolutions(_BYTES, _LARGE, range(1, 22), (1,), depthwise=True), {}),
         (
             Convolutions(
                 *(("INT8",), _LARGE, range(1, 22), (1,)),
-                dilations=_DILATED,
+                dilations=DILATED,
                 most=(4, 20),
                 depthwise=True,
             ),
@@ -81,12 +77,12 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
         ),
         (
             Convolutions(
-                *(("INT8",), _LARGE, range(4, 22), (1,)), dilations=_DILATED, depthwise=True
+                *(("INT8",), _LARGE, range(4, 22), (1,)), dilations=DILATED, depthwise=True
             ),
             {"factor": "broad"},
         ),
         (Convolutions(("INT8",), _LARGE, range(4, 22), (1,), depthwise=True), {"six": True}),
-        (Convolutions(("UINT8",), _SMALL, range(1, 5), (1, 2), depthwise=True), {}),
+        (Convolutions(("UINT8",), SMALL, range(1, 5), (1, 2), depthwise=True), {}),
         # Windows of more taps than a vector has, of many pixels; of more than planes have.
         *(
             (Convolutions(("INT8",), _WIDE, range(1, 10), (1,), most=(3, 40), depthwise=True), of)
@@ -135,10 +131,10 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
         # Narrow maps, beside which whole pieces of a row lie in padding.
         *(
             (Convolutions(("INT8",), kernels, range(4, 14), (1,), most=(4, 2), depthwise=True), of)
-            for kernels in (_SMALL, _LARGE, ((5, 1), (3, 1)))
+            for kernels in (SMALL, _LARGE, ((5, 1), (3, 1)))
             for of in ({}, {"factor": "broad"})
         ),
-        (Convolutions(("UINT8",), _SMALL, (1, 2, 4, 8), (1, 2, 4, 5), most=(4, 2)), {}),
+        (Convolutions(("UINT8",), SMALL, (1, 2, 4, 8), (1, 2, 4, 5), most=(4, 2)), {}),
         (
             Convolutions(
                 *(("INT8",), ((7, 7), (5, 5), (5, 1), (6, 3)), range(4, 14), (1,), (BOTH,)),
@@ -157,43 +153,41 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
         ),
         # Filters for each channel, of any factors.
         (
-            Convolutions(_BYTES, _SMALL, (1, 1, 2, 3), (1, 2, 3), depthwise=True),
+            Convolutions(_BYTES, SMALL, (1, 1, 2, 3), (1, 2, 3), depthwise=True),
             {"factor": "least"},
         ),
-        (Convolutions(_BYTES, _SMALL, range(1, 6), (2, 3, 17, 20), depthwise=True), {}),
+        (Convolutions(_BYTES, SMALL, range(1, 6), (2, 3, 17, 20), depthwise=True), {}),
         # Weights of nine bits.
-        (Convolutions(("UINT8",), _SMALL, range(1, 10), range(1, 6)), {}),
-        (Convolutions(("UINT8",), _SMALL, (1, 2, 4, 8, 12), (1, 2, 4)), {"six": True}),
+        (Convolutions(("UINT8",), SMALL, range(1, 10), range(1, 6)), {}),
+        (Convolutions(("UINT8",), SMALL, (1, 2, 4, 8, 12), (1, 2, 4)), {"six": True}),
         *(
             (
-                Convolutions(
-                    ("UINT8",), (*_ONE, *_SMALL), range(1, 14), (1, 2), dilations=_DILATED
-                ),
+                Convolutions(("UINT8",), (*ONE, *SMALL), range(1, 14), (1, 2), dilations=DILATED),
                 of,
             )
             for of in ({}, {"six": True})
         ),
         (Convolutions(("UINT8",), ((3, 1), (2, 1)), range(1, 9), (1, 2), dilations=((1, 2),)), {}),
         (Convolutions(("UINT8",), ((3, 3),), range(1, 5), (1, 2), depthwise=True), {"six": True}),
-        (Convolutions(("UINT8",), _SMALL, (1, 3, 5), range(1, 6)), {"factor": "least"}),
+        (Convolutions(("UINT8",), SMALL, (1, 3, 5), range(1, 6)), {"factor": "least"}),
         (Convolutions(("INT8",), ((3, 3),), (2, 3, 5), range(1, 5), most=(2, 3)), {}),
         # Convolutions in runs of pixels, with padding and without.
         *(
-            (Convolutions(("INT8",), _SMALL, range(1, 9), range(1, 9), dilations=_DILATED), of)
+            (Convolutions(("INT8",), SMALL, range(1, 9), range(1, 9), dilations=DILATED), of)
             for of in ({}, {"factor": "broad"})
         ),
         (
             Convolutions(
-                *(("INT8",), _SMALL, (4, 8), range(1, 9)),
+                *(("INT8",), SMALL, (4, 8), range(1, 9)),
                 dilations=((1, 2), (2, 3)),
             ),
             {"values": "least"},
         ),
         (
-            Convolutions(("INT8",), _SMALL, (4, 8), range(1, 5), dilations=((1, 2), (2, 3))),
+            Convolutions(("INT8",), SMALL, (4, 8), range(1, 5), dilations=((1, 2), (2, 3))),
             {"factor": "tiny"},
         ),
-        (Convolutions(("INT16",), _SMALL, range(1, 9), range(1, 9), dilations=_DILATED), {}),
+        (Convolutions(("INT16",), SMALL, range(1, 9), range(1, 9), dilations=DILATED), {}),
     ),
     # Columns that are far apart; planes that are.
     (
@@ -210,22 +204,22 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     ),
     # Many products of many channels.
     *(
-        (Convolutions(("INT8",), (*_ONE, *_SMALL), (17, 33, 40, 64), range(1, 20), most=(3, 6)), of)
+        (Convolutions(("INT8",), (*ONE, *SMALL), (17, 33, 40, 64), range(1, 20), most=(3, 6)), of)
         for of in ({}, {"factor": "broad"})
     ),
     # Single pixels of many channels; three pixels at once.
     *(
-        (Convolutions(("INT8",), _ONE, (16, 20, 32, 48), range(1, 13), (BOTH,), most=(2, 11)), of)
+        (Convolutions(("INT8",), ONE, (16, 20, 32, 48), range(1, 13), (BOTH,), most=(2, 11)), of)
         for of in ({"factor": "usual"}, *({"factor": "usual", "six": True},) * 3)
     ),
-    (Convolutions(("INT8",), _SMALL, range(1, 9), range(1, 6)), {"factor": "broad", "six": True}),
-    (Convolutions(("INT8",), _ONE, range(16, 49, 4), range(1, 4), most=(2, 11)), {}),
-    (Convolutions(("INT8",), _ONE, range(16, 49, 4), range(1, 13), most=(2, 11)), {}),
-    (Convolutions(("INT8",), _ONE, range(16, 49, 4), range(1, 13), most=(2, 11)), {"six": True}),
-    (Convolutions(_BYTES, _ONE, range(1, 9), range(1, 13), most=(2, 11)), {"factor": "broad"}),
-    (Convolutions(("INT8",), _SMALL, range(1, 5), range(1, 13)), {"factor": "broad"}),
-    (Convolutions(_BYTES, _SMALL, range(1, 9), range(1, 6)), {"factor": "least"}),
-    (Convolutions(("INT8",), _SMALL, range(1, 9), range(1, 6)), {"six": True}),
+    (Convolutions(("INT8",), SMALL, range(1, 9), range(1, 6)), {"factor": "broad", "six": True}),
+    (Convolutions(("INT8",), ONE, range(16, 49, 4), range(1, 4), most=(2, 11)), {}),
+    (Convolutions(("INT8",), ONE, range(16, 49, 4), range(1, 13), most=(2, 11)), {}),
+    (Convolutions(("INT8",), ONE, range(16, 49, 4), range(1, 13), most=(2, 11)), {"six": True}),
+    (Convolutions(_BYTES, ONE, range(1, 9), range(1, 13), most=(2, 11)), {"factor": "broad"}),
+    (Convolutions(("INT8",), SMALL, range(1, 5), range(1, 13)), {"factor": "broad"}),
+    (Convolutions(_BYTES, SMALL, range(1, 9), range(1, 6)), {"factor": "least"}),
+    (Convolutions(("INT8",), SMALL, range(1, 9), range(1, 6)), {"six": True}),
     # int16 whose columns are apart, of few channels and of many.
     *(
         (
@@ -240,13 +234,13 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     ),
     (
         Convolutions(
-            *(("INT16",), _SMALL, (2, 4, 8), (2, 4, 6)), dilations=_DILATED, groups=2, most=(3, 9)
+            *(("INT16",), SMALL, (2, 4, 8), (2, 4, 6)), dilations=DILATED, groups=2, most=(3, 9)
         ),
         {},
     ),
     (
         Convolutions(
-            *(("INT16",), _SMALL, (3, 9), (3, 6)), dilations=_DILATED, groups=3, most=(3, 9)
+            *(("INT16",), SMALL, (3, 9), (3, 6)), dilations=DILATED, groups=3, most=(3, 9)
         ),
         {"factor": "least"},
     ),
@@ -254,10 +248,10 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     *(
         (Convolutions(("INT16",), kernels, depths, filters, groups=groups, most=(2, 3)), wishes)
         for kernels, depths, filters, groups in (
-            (_ONE, (600, 1040), (2, 4), 2),
-            (_ONE, (512, 600, 1030), range(1, 7), 1),
+            (ONE, (600, 1040), (2, 4), 2),
+            (ONE, (512, 600, 1030), range(1, 7), 1),
             (((1, 3), (3, 3)), (180, 250), range(1, 5), 1),
-            (_SMALL, (2, 4, 8), (2, 4, 6), 2),
+            (SMALL, (2, 4, 8), (2, 4, 6), 2),
         )
         for wishes in (
             {"narrow": True, "bias": "usual"},
@@ -273,7 +267,7 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
         for wishes in ({}, {"factor": "greatest"}, {"factor": "least"}, {"bias": "most"})
     ),
     *(
-        (Convolutions(("INT16",), _SMALL, range(1, 9), (1, 1, 2), depthwise=True), wishes)
+        (Convolutions(("INT16",), SMALL, range(1, 9), (1, 1, 2), depthwise=True), wishes)
         for wishes in (
             *({"factor": "greatest"}, {"factor": "greatest", "bias": "most"}),
             *({"factor": "least"}, {"factor": "broad"}),
@@ -353,13 +347,13 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     # Rows of many values; windows of many pixels.
     (normalise, {"shape": (1, 9000), "values": "most", "zero": "least"}),
     *(
-        (pool, {"shape": (1, 1, 4100, 3), "size": (1, 4096), "kind": _POOLS[0], "dtype": dtype})
+        (pool, {"shape": (1, 1, 4100, 3), "size": (1, 4096), "kind": POOLS[0], "dtype": dtype})
         for dtype in _BYTES
     ),
-    *((pool, {"kind": kind, "dtype": dtype}) for kind in _POOLS for dtype in ("UINT8", "INT16")),
+    *((pool, {"kind": kind, "dtype": dtype}) for kind in POOLS for dtype in ("UINT8", "INT16")),
     *(
         (pool, {"kind": kind, "dtype": dtype, "values": values, "activation": activation})
-        for kind in _POOLS
+        for kind in POOLS
         for dtype in ("INT8", "UINT8", "INT16")
         for values, activation in (("all", 2), ("all", 3), ("zero", 0), ("least", 0))
     ),

@@ -28,6 +28,7 @@ def transpose_conv(draw: Draw) -> Case:
     batch, height, width, _ = map_shape(draw, in_c)
     if in_c > 100:
         batch, height, width, out_c = 1, 1, draw.within(1, 2), draw.within(1, 5)
+    width = draw.wished("width", lambda: width)
     size = draw.within(1, 5), draw.within(1, 5)
     step = draw.one((1, 1), (2, 2), (2, 1), (1, 3), (3, 3))
     same = draw.chance(0.5)

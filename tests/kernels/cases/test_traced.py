@@ -65,6 +65,16 @@ def test_selections_are_sites() -> None:
     assert len(found) == 3
 
 
+def test_long_shifts_are_no_selections() -> None:
+    """lsll r0, r1, r9, and asrl r2, r3, r8."""
+    for code in ("ea50 910d", "ea52 832d"):
+        text = _BLOCK.replace(
+            "2800      \tcmp\tr0, #0",
+            f"{code} \t\t\t@ <UNDEFINED> instruction: 0x{code.replace(' ', '')}",
+        )
+        assert len(list(sites_of(read_listing(text).instructions))) == 2
+
+
 @pytest.mark.parametrize("said", ["vpst", "vptt.s32\teq, q0, r1"])
 def test_other_predication_is_refused(said: str) -> None:
     text = _BLOCK.replace("cmp\tr0, #0", said)

@@ -34,8 +34,9 @@ from .boards import Program
 _PLUGIN_FLAGS = ("-std=c99", "-D_POSIX_C_SOURCE=200809L", "-O2", "-fPIC", "-shared")
 _CONDITIONS = "eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le"
 _ENCODED = ("eq", "ne", "cs", "cc", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le")
-# CSEL and its like, which objdump does not know: 1110 1010 0101 nnnn 10oo dddd cccc mmmm.
-_SELECT = re.compile(r"<UNDEFINED> instruction: 0xea5[0-9a-f][89ab][0-9a-f]([0-9a-d])[0-9a-f]$")
+# CSEL and its like, which objdump does not know: 1110 1010 0101 nnnn 10oo dddd cccc mmmm. With SP as m,
+# which these have not, it is a shift of 64 bits: LSLL or ASRL.
+_SELECT = re.compile(r"<UNDEFINED> instruction: 0xea5[0-9a-f][89ab][0-9a-f]([0-9a-d])[0-9a-cef]$")
 _BRANCH = re.compile(rf"^(b({_CONDITIONS})(\.[nw])?|cbn?z|le|letp|wls|wlstp\.\d+)$")
 _IT = re.compile(r"^it([te]{0,3})$")
 _TAIL = re.compile(r"^[wd]lstp\.(8|16|32)$")

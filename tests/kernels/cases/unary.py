@@ -52,20 +52,24 @@ def quantize(draw: Draw) -> Case:
 
 def dequantize(draw: Draw) -> Case:
     """DEQUANTIZE, and QUANTIZE of floats."""
-    dtype = draw.one("INT8", "UINT8", "INT16")
+    dtype = draw.wished("dtype", lambda: draw.one("INT8", "UINT8", "INT16"))
     scale, zero = draw.scale(), draw.zero(dtype)
     shape = _shape(draw)
-    if draw.chance(0.5):
+    if "odd" not in draw.wishes and draw.chance(0.5):
         x, values = draw.input(shape, dtype, scale, zero)
         reals = (np.float64(scale) * (values - zero)).astype(np.float32)
         out = draw.tensor(shape, "FLOAT32")
         return draw.case("DEQUANTIZE", (x,), (out,), (reals,), ("DequantizeOptions", {}), 2)
     x = draw.tensor(shape, "FLOAT32")
     low, high = RANGES[dtype]
-    halves = draw.rng.integers(2 * low, 2 * high, (draw.count, *shape)) / 2
+    small = draw.wished("small", lambda: draw.chance(0.2))  # results near the zero point
+    ends = (-5, 6) if small else (2 * low, 2 * high)
+    halves = draw.rng.integers(*ends, (draw.count, *shape)) / 2
     plain = draw.rng.normal(0, scale * (high - low), (draw.count, *shape))
-    reals = (halves * scale if draw.chance(0.4) else plain).astype(np.float32)
-    if draw.chance(0.2) and not draw.fresh:  # interpreters cast what no integer can hold: undefined
+    reals = (halves * scale if small or draw.chance(0.4) else plain).astype(np.float32)
+    if (
+        draw.wished("odd", lambda: draw.chance(0.2)) and not draw.fresh
+    ):  # interpreters cast what no integer can hold: undefined
         odd = draw.rng.random(reals.shape)
         reals[odd < 0.1] = draw.one(np.inf, -np.inf, np.nan)
     draw.inputs.append(x)
