@@ -108,7 +108,7 @@ def _path(bench: str) -> Path:
     return FIGURES / f"{bench}.json"
 
 
-_SOURCES = ("src", ":!src/lowtide/emit/stack.toml")
+_SOURCES = ("src", ":!src/lowtide/emit/stack.toml", ":!src/lowtide/emit/misra_lines.toml")
 """What figures are of: the sources, without the stack of kernels, itself a figure."""
 
 
