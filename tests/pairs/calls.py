@@ -31,6 +31,11 @@ _OF_TYPES = {
 BLOCKS = ("lt_block", "lt_block_4x2", "lt_block_vector")
 IN_BLOCKS = ("conv", "depthwise")
 """Families whose operators blocks are made of."""
+JOINED = "lt_joined"
+JOINING = "concat"
+POINTWISE = ("lt_conv_4x2", "lt_conv_lanes", "lt_conv_packed", "lt_conv_scalar", "lt_conv_vector")
+"""The kernel of concatenations that are put together where they are read, as the first part of a block;
+their family; and the kernels that read them."""
 
 NARROW = {
     "has_dsp": (
@@ -54,7 +59,9 @@ def stem_of(kernel: str) -> str:
 @cache
 def stems_of(family: str) -> frozenset[str]:
     """The kernels that the family may call, those of blocks of it included."""
-    return named_by(family) | ({*BLOCKS} if family in IN_BLOCKS else set())
+    if family == JOINING:
+        return named_by(family) | {*BLOCKS, JOINED, *POINTWISE}
+    return named_by(family) | ({*BLOCKS, JOINED} if family in IN_BLOCKS else set())
 
 
 @cache
@@ -69,6 +76,8 @@ def types_by_name(stem: str) -> frozenset[str] | None:
     is summed up. What is stored as uint8 is for a kernel of int8 that flips it."""
     if families_of(stem) == {"totals"}:
         return None
+    if stem == JOINED:  # which is for what blocks are made of
+        return types_by_name(BLOCKS[0])
     text = kernel_files()[f"{stem}.h"]
     found: set[str] = {"uint8"} if _FLIPS.search(text) else set()
     for name in _ROW.findall(text):
@@ -94,7 +103,7 @@ def has_lean_form(stem: str) -> bool:
     makers = [
         module
         for module, text in texts.items()
-        if (module.startswith("families.") or module == "block")
+        if (module.startswith("families.") or module in ("block", "joined"))
         and ("forms=" in text or "by_pixels(" in text)
     ]
     named = {name for module in makers for name in named_in(texts[module])}

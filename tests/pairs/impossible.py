@@ -16,6 +16,8 @@ from lowtide.ir.signal import STATEFUL
 from pairs.calls import (
     BLOCKS,
     IN_BLOCKS,
+    JOINED,
+    JOINING,
     cores_of,
     families_of,
     has_lean_form,
@@ -223,13 +225,13 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        "blocks are made of pointwise and depthwise convolutions",
+        "blocks are made of pointwise and depthwise convolutions, and of concatenations before them",
         "rows/blocks.py",
         "return graph.ops[number].window is not None and _is_pointwise(lowered[number])",
         _one_of(
             "family",
             "kernel",
-            lambda family, name: stem_of(name) in BLOCKS and family not in IN_BLOCKS,
+            lambda family, name: stem_of(name) in BLOCKS and family not in (*IN_BLOCKS, JOINING),
         ),
     ),
     Rule(
@@ -237,7 +239,7 @@ RULES: tuple[Rule, ...] = (
         "lower/block.py",
         "lt_block",
         lambda of: (
-            stem_of(of.get("kernel", "")) in (*BLOCKS, "lt_joined")
+            stem_of(of.get("kernel", "")) in (*BLOCKS, JOINED)
             and (of.get("blocks") == NO or of.get("unit") == "operators")
         ),
     ),
