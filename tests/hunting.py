@@ -49,6 +49,7 @@ from oracle_server import served
 from planted_nets import planted_network
 from random_nets import random_network
 from rare_nets import rare_network
+from scarce_nets import scarce_network
 from seldom_nets import seldom_network
 from signal_nets import signal_network, spectrum_network
 from sliding_nets import sliding_network
@@ -72,6 +73,7 @@ GENERATORS: dict[str, Callable[[int], bytes]] = {
     "sliding": sliding_network,
     "uncommon": uncommon_network,
     "joining": joining_network,
+    "scarce": scarce_network,
     "mutant": mutant,
 }
 """Generators of networks by number."""

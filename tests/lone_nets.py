@@ -55,18 +55,22 @@ def lone_network(seed: int) -> bytes:
     if rng.random() < 0.08:
         return _spectrum(rng)
     method, kinds = rng.choice([*_TYPES.items()])
-    net = _Lone(seed, rng.choice(kinds), rng.choice((1, 1, 2, 3, 4, 8, 16)))
+    net = Lone(seed, rng.choice(kinds), rng.choice((1, 1, 2, 3, 4, 8, 16)))
     return net.of(method)
 
 
-class _Lone(Seldom):
+class Lone(Seldom):
     """A net of one type, and a method per operator; each takes a tensor and goes on."""
 
     def of(self, method: str) -> bytes:
         """The file of a network with an operator by this method, and maybe others."""
-        self.first: dict[str, Any] = {}
         able = [name for name, kinds in _TYPES.items() if self.kind in kinds]
-        for name in (method, *self.rng.choices(able, k=self.rng.choice((0, 0, 1, 2)))):
+        return self.having(method, *self.rng.choices(able, k=self.rng.choice((0, 0, 1, 2))))
+
+    def having(self, *methods: str) -> bytes:
+        """The file of a network with the operators of these methods."""
+        self.first: dict[str, Any] = {}
+        for name in methods:
             getattr(self, name)()
         data = self.net.build()
         return set_up(data, self.first) if self.first else data

@@ -47,6 +47,7 @@ NARROW = {
         *("lt_depthwise_planes", "lt_depthwise_vector"),
     ),
     "is_portable": ("lt_conv_scalar", "lt_depthwise_scalar"),
+    "is_particular": ("lt_depthwise_each",),
 }
 """Property of a target -> the kernels that are chosen for such targets alone."""
 

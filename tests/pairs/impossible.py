@@ -7,7 +7,7 @@ of a rule makes the bench fail.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -18,6 +18,7 @@ from pairs.calls import (
     IN_BLOCKS,
     JOINED,
     JOINING,
+    POINTWISE,
     cores_of,
     families_of,
     has_lean_form,
@@ -27,6 +28,7 @@ from pairs.calls import (
     types_with,
 )
 from pairs.features import NO, YES, Pair, families
+from pairs.reached import IMAGES
 from pairs.universe import kernels, types_of, universe
 
 _Excludes = Callable[[Mapping[str, str]], bool]
@@ -72,11 +74,15 @@ def _one_of(name: str, other: str, excludes: Callable[[str, str], bool]) -> _Exc
     return lambda of: of.keys() == {name, other} and excludes(of[name], of[other])
 
 
-def _without_lean(kind: str) -> bool:
-    """Whether no kernel that has a lean form is for the type."""
-    return not any(
-        has_lean_form(stem) and kind in _types_of_kernel(stem) for stem in map(stem_of, kernels())
-    )
+def _without_lean(stems: Iterable[str]) -> bool:
+    """Whether none of the kernels has a lean form. That of images has those of the kernels it calls,
+    which are among them."""
+    return not any(has_lean_form(stem) for stem in stems if stem != IMAGES)
+
+
+def _stems_for(kind: str) -> frozenset[str]:
+    """The kernels for a type."""
+    return frozenset(stem for stem in map(stem_of, kernels()) if kind in _types_of_kernel(stem))
 
 
 @cache
@@ -182,6 +188,46 @@ RULES: tuple[Rule, ...] = (
         _one_of("family", "kernel", lambda family, name: stem_of(name) not in stems_of(family)),
     ),
     Rule(
+        "concatenations that are put together where they are read are of int8",
+        "rows/blocks.py",
+        "len(parts) <= MOST_PARTS and out.dtype is DType.INT8",
+        _one_of(
+            "family",
+            "kernel",
+            lambda family, name: (
+                family == JOINING
+                and stem_of(name) in POINTWISE
+                and "int8" not in _types_of_kernel(stem_of(name))
+            ),
+        ),
+    ),
+    Rule(
+        "only bytes with a scale are joined through tables",
+        "lower/concat.py",
+        'context.op.type != "CONCATENATION" or out.dtype not in (DType.INT8, DType.UINT8)',
+        _is(type="bool", kernel="lt_concat_u8"),
+    ),
+    Rule(
+        "only int8 and uint8 are resized with weights",
+        "lower/resize.py",
+        '"RESIZE_BILINEAR": Lowering(_bilinear, frozenset({DType.INT8, DType.UINT8}))',
+        _is(type="bool", kernel="lt_resize_u8"),
+    ),
+    Rule(
+        "neither reference interpreter finds the greatest of int16: there is nothing to compare with",
+        "oracle/tflm.toml",
+        'ARG_MAX = ["int8"]',
+        lambda of: (
+            of in ({"family": "arg", "type": "int16"}, {"type": "int16", "kernel": "lt_arg"})
+        ),
+    ),
+    Rule(
+        "neither reference interpreter resizes int64: there is nothing to compare with",
+        "oracle/tflm.toml",
+        'RESIZE_NEAREST_NEIGHBOR = ["int8", "int16", "int32"]',
+        _is(family="resize", type="int64"),
+    ),
+    Rule(
         "energies and spectra are of int16, what filters make of them is not",
         "lower/features.py",
         '"SignalFilterBankSquareRoot": Lowering(_square_root, frozenset({DType.UINT64}))',
@@ -262,6 +308,12 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
+        "lt_conv_lanes is for the same layers, and comes first on cores that surely have Helium",
+        "lower/families/__init__.py",
+        '"s16": (conv_lanes.FAMILY, conv_2x2.FAMILY,',
+        _is(kernel="lt_conv_2x2 helium", core="cortex-m55"),
+    ),
+    Rule(
         "the kernel has one form",
         "lower/layer.py",
         "There is a `lean` form where that is less",
@@ -270,14 +322,20 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
+        "dense layers make one pixel a row, for which all forms of a kernel need the same scratch",
+        "lower/layer.py",
+        "many = more if self.over.out_w > 1 else one",
+        _is(family="fully_connected", lean=YES),
+    ),
+    Rule(
         "all kernels of the family, or of the type, have one form",
         "lower/nodes.py",
         "forms: tuple[Node, ...] = field(default=(), repr=False)",
         lambda of: (
             of.get("lean") == YES
             and (
-                ("family" in of and not any(map(has_lean_form, stems_of(of["family"]))))
-                or ("type" in of and _without_lean(of["type"]))
+                ("family" in of and _without_lean(stems_of(of["family"])))
+                or ("type" in of and _without_lean(_stems_for(of["type"])))
             )
         ),
     ),

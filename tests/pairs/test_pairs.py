@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib import resources
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import ai_edge_litert.schema_py_generated as schema
+import numpy as np
 import pytest
 
+from lowtide.commands.checking import verify
 from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.commands.options import Options
 from lowtide.errors import UsageError
+from lowtide.lower import lower_op
 from lowtide.machines.board import find_target, targets
+from lowtide.oracle.interpreters import OracleError
 from lowtide.tflite.read import parse
 from pairs.__main__ import pair_of, text_of
 from pairs.aiming import Aim
@@ -26,6 +32,7 @@ from pairs.meeting import Met, meet
 from pairs.reached import named_by
 from pairs.universe import lowering_texts, named_in, universe, values
 from rare_nets import rare_network
+from schema_models import Net
 
 DRAWS = Path(__file__).parents[2] / "bench" / "pairs" / "draws.txt"
 LINES = DRAWS.read_text("utf-8").splitlines()
@@ -117,6 +124,47 @@ def test_what_cannot_be_asked_for_is_impossible() -> None:
     named = {pair for pair in impossible() if {f[0] for f in pair} <= of.keys()}
     usual = {("input", "resident")}  # of no option: a window that slides has streamed ones
     assert found == {pair for pair in named if usual.isdisjoint(pair)}
+
+
+def arg(kind: str) -> bytes:
+    net = Net(np.int16, 0.05)
+    options = getattr(schema, f"{kind}OptionsT")(outputType=schema.TensorType.INT32)
+    name = {"ArgMax": "ARG_MAX", "ArgMin": "ARG_MIN"}[kind]
+    operands = [net.input((1, 2, 3, 4)), net.const(3)]
+    net.op(name, operands, (1, 2, 3), options=options, dtype=np.int32)
+    return net.build()
+
+
+def resized() -> bytes:
+    net, options = Net(np.int64), schema.ResizeNearestNeighborOptionsT()
+    operands = [net.input((1, 2, 3, 4)), net.const([3, 5])]
+    net.op("RESIZE_NEAREST_NEIGHBOR", operands, (1, 3, 5, 4), options=options)
+    return net.build()
+
+
+@pytest.mark.parametrize(
+    "data", [arg("ArgMax"), arg("ArgMin"), resized()], ids=["greatest", "least", "resized"]
+)
+def test_no_interpreter_runs_what_there_is_nothing_to_compare_with(data: bytes) -> None:
+    found = compile_model(parse(data, path="network.tflite"), Options(effort=0.1))
+    with pytest.raises(OracleError) as error:
+        verify(found, samples=1)
+    assert "TensorFlow Lite Micro failed" in str(error.value)
+    assert "LiteRT failed" in str(error.value)
+
+
+@pytest.mark.parametrize("core", sorted(targets()))
+def test_forms_of_dense_layers_need_the_same_scratch_memory(core: str) -> None:
+    for depth, nibbles, large in product((3, 4, 70), (False, True), (0.01, 2.0)):
+        net = Net(np.int8, 0.05)
+        weights = net.const(np.ones((5, depth)), np.int8, quant=(large, 0))
+        operands = [net.input((3, depth)), weights]
+        net.op("FULLY_CONNECTED", operands, (3, 5), options=schema.FullyConnectedOptionsT())
+        graph = parse(net.build(), path="network.tflite").graph
+        tensors = [replace(t, of_nibbles=nibbles and t.is_constant) for t in graph.tensors]
+        graph = replace(graph, tensors=tuple(tensors))
+        (node,) = lower_op(graph, graph.ops[0], target=targets()[core]).nodes
+        assert {node.scratch} == {form.scratch for form in (node, *node.forms)}
 
 
 def test_features_are_those_of_the_program() -> None:
