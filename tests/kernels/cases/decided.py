@@ -280,6 +280,7 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
         for dtype in ("INT8", "INT16")
         for of in ({}, {"hidden": 2.0**-32, "cell": -32})
     ),
+    *((lstm, {"dtype": "INT16", "factor": "greatest"}),) * 2,
     *((normalise, {"shape": (1, n), "values": "most", "zero": "least"}) for n in (4000, 9000)),
     *((transpose_conv, {"dtype": "INT16", "channels": channels}) for channels in (505, 514)),
     *((transpose_conv, {"dtype": "INT16", "less": less, "width": 1}) for less in (1, 2)),
