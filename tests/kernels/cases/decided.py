@@ -70,6 +70,18 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
         )
         for of in ({}, {"far": 9})
     ),
+    # Depthwise convolutions by pieces, of which some read padding alone.
+    *(
+        (
+            Convolutions(
+                *(("INT8",), ((3, 3), (2, 3)), (4, 5, 8), (1,), (BOTH,)),
+                most=(2, 6),
+                depthwise=True,
+            ),
+            {"factor": factor, "far": 20, "framed": True},
+        )
+        for factor in (*("usual",) * 4, *("broad",) * 8)
+    ),
     # Depthwise convolutions of each size that has parts of its own, and by pieces with a last one of
     # a single column.
     *(
