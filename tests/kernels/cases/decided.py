@@ -253,6 +253,22 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
             ((False, True), 0),
         )
     ),
+    # The same of an odd number of pixels at once, whose results lie where their operands are.
+    *(
+        (
+            block,
+            {
+                "parts": (expands, True),
+                "kernel": (3, 3),
+                "shape": (1, 3, width, inner),
+                "inner": inner,
+                "outer": 13,
+                "factor": "usual",
+            },
+        )
+        for expands, inner in ((True, 4), (True, 8), (False, 8))
+        for width in (3, 3, 5, 5)
+    ),
     # Each type of what compares and scales.
     *(
         (place, {"kind": kind, "dtype": dtype})
