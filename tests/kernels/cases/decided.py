@@ -70,6 +70,17 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
         )
         for of in ({}, {"far": 9})
     ),
+    *(
+        (
+            Convolutions(
+                *(("INT8",), ((1, 2), (2, 2), (1, 3)), range(1, 5), range(1, 6)),
+                dilations=((1, 2), (1, 3), (2, 2)),
+                least=(1, 7),
+            ),
+            {"factor": factor},
+        )
+        for factor in (*("usual",) * 2, *("broad",) * 4)
+    ),
     # Depthwise convolutions by pieces, of which some read padding alone.
     *(
         (
