@@ -211,6 +211,14 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
         for filters in ((1,), (2, 3, 5))
         for narrow in (True, False)
     ),
+    # Sums of 64 bits by the greatest multipliers, four channels at once and each by itself.
+    *(
+        (
+            Convolutions(("INT16",), SMALL, channels, filters, most=(2, 4), depthwise=True),
+            {"factor": "greatest", "bias": "most"},
+        )
+        for channels, filters in (*(((4, 5, 8), (1,)),) * 3, *(((2, 3), (1, 2)),) * 2)
+    ),
     # Weights of nine bits.
     *(
         (Convolutions(("UINT8",), SMALL, range(1, 6), (1, 2), most=(2, 6), depthwise=deep), of)
