@@ -79,7 +79,7 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
             ),
             {"factor": factor},
         )
-        for factor in (*("usual",) * 2, *("broad",) * 4)
+        for factor in (*("usual",) * 2, *("broad",) * 3)
     ),
     # Depthwise convolutions by pieces, of which some read padding alone.
     *(
@@ -91,8 +91,28 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
             ),
             {"factor": factor, "far": 20, "framed": True},
         )
-        for factor in (*("usual",) * 4, *("broad",) * 8)
+        for factor in (*("usual",) * 2, *("broad",) * 3)
     ),
+    # Of one column beyond the right end, and of seven, two columns apart.
+    *(
+        (
+            Convolutions(
+                *(("INT8",), ((5, 1), (3, 1)), (4, 8, 12), (1,), (BOTH,)),
+                most=(2, 6),
+                depthwise=True,
+            ),
+            {"factor": "usual", "far": 20, "framed": True},
+        ),
+        (
+            Convolutions(
+                *(("INT8",), ((3, 7), (2, 7)), (4, 8), (1,), ((2, 2),), (BOTH,), (2, 16)),
+                least=(1, 12),
+                depthwise=True,
+            ),
+            {"factor": "usual"},
+        ),
+    )
+    * 4,
     # Depthwise convolutions of each size that has parts of its own, and by pieces with a last one of
     # a single column.
     *(
@@ -286,8 +306,18 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
             },
         )
         for expands, inner in ((True, 4), (True, 8), (False, 8))
-        for width in (3, 3, 5, 5)
+        for width in (3, 5, 5)
     ),
+    # Two pixels of int16 at once, of more than one channel.
+    *(
+        (
+            Convolutions(
+                ("INT16",), SMALL, (2, 4, 8), (2, 3, 4), (BOTH,), most=(2, 9), least=(1, 6)
+            ),
+            {"narrow": False, "bias": "usual", "factor": "usual"},
+        ),
+    )
+    * 3,
     # Each type of what compares and scales.
     *(
         (place, {"kind": kind, "dtype": dtype})
