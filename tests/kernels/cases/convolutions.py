@@ -20,7 +20,8 @@ DILATED = (BOTH, (2, 2), (1, 3), (3, 1), (2, 5))
 @dataclass(frozen=True, slots=True)
 class Convolutions:
     """Convolutions of some types, kernels, channels, and filters: for each channel, if they are
-    `depthwise`; of maps of `least` to `most` rows and columns. Often in a frame of padding."""
+    `depthwise`; of maps of `least` to `most` rows and columns. Often in a frame of padding, always if
+    that is wished."""
 
     types: Sequence[str]
     kernels: Sequence[tuple[int, int]]
@@ -37,11 +38,13 @@ class Convolutions:
         """One of them."""
         dtype, channels = draw.one(*self.types), draw.one(*self.channels)
         kernel, filters = draw.one(*self.kernels), draw.one(*self.filters)
-        window = kernel, draw.one(*self.strides), draw.one(*self.dilations), draw.chance(0.5)
+        wished = draw.wishes.get("framed", False)
+        same = not wished and draw.chance(0.5)
+        window = kernel, draw.one(*self.strides), draw.one(*self.dilations), same
         sizes = (draw.within(*ends) for ends in zip(self.least, self.most, strict=True))
         shape: tuple[int, ...] = (1, *sizes, channels)
         source = None
-        if not window[3] and draw.chance(0.7):
+        if not same and (wished or draw.chance(0.7)):
             source = framed(draw, dtype, shape, window)
             shape = source.values.shape[1:]
         if self.depthwise:

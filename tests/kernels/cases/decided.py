@@ -70,6 +70,49 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
         )
         for of in ({}, {"far": 9})
     ),
+    *(
+        (
+            Convolutions(
+                *(("INT8",), ((1, 2), (2, 2), (1, 3)), range(1, 5), range(1, 6)),
+                dilations=((1, 2), (1, 3), (2, 2)),
+                least=(1, 7),
+            ),
+            {"factor": factor},
+        )
+        for factor in (*("usual",) * 2, *("broad",) * 3)
+    ),
+    # Depthwise convolutions by pieces, of which some read padding alone.
+    *(
+        (
+            Convolutions(
+                *(("INT8",), ((3, 3), (2, 3)), (4, 5, 8), (1,), (BOTH,)),
+                most=(2, 6),
+                depthwise=True,
+            ),
+            {"factor": factor, "far": 20, "framed": True},
+        )
+        for factor in (*("usual",) * 2, *("broad",) * 3)
+    ),
+    # Of one column beyond the right end, and of seven, two columns apart.
+    *(
+        (
+            Convolutions(
+                *(("INT8",), ((5, 1), (3, 1)), (4, 8, 12), (1,), (BOTH,)),
+                most=(2, 6),
+                depthwise=True,
+            ),
+            {"factor": "usual", "far": 20, "framed": True},
+        ),
+        (
+            Convolutions(
+                *(("INT8",), ((3, 7), (2, 7)), (4, 8), (1,), ((2, 2),), (BOTH,), (2, 16)),
+                least=(1, 12),
+                depthwise=True,
+            ),
+            {"factor": "usual"},
+        ),
+    )
+    * 4,
     # Depthwise convolutions of each size that has parts of its own, and by pieces with a last one of
     # a single column.
     *(
@@ -188,6 +231,14 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
         for filters in ((1,), (2, 3, 5))
         for narrow in (True, False)
     ),
+    # Sums of 64 bits by the greatest multipliers, four channels at once and each by itself.
+    *(
+        (
+            Convolutions(("INT16",), SMALL, channels, filters, most=(2, 4), depthwise=True),
+            {"factor": "greatest", "bias": "most"},
+        )
+        for channels, filters in (*(((4, 5, 8), (1,)),) * 3, *(((2, 3), (1, 2)),) * 2)
+    ),
     # Weights of nine bits.
     *(
         (Convolutions(("UINT8",), SMALL, range(1, 6), (1, 2), most=(2, 6), depthwise=deep), of)
@@ -241,6 +292,32 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
             ((False, True), 0),
         )
     ),
+    # The same of an odd number of pixels at once, whose results lie where their operands are.
+    *(
+        (
+            block,
+            {
+                "parts": (expands, True),
+                "kernel": (3, 3),
+                "shape": (1, 3, width, inner),
+                "inner": inner,
+                "outer": 13,
+                "factor": "usual",
+            },
+        )
+        for expands, inner in ((True, 4), (True, 8), (False, 8))
+        for width in (3, 5, 5)
+    ),
+    # Two pixels of int16 at once, of more than one channel.
+    *(
+        (
+            Convolutions(
+                ("INT16",), SMALL, (2, 4, 8), (2, 3, 4), (BOTH,), most=(2, 9), least=(1, 6)
+            ),
+            {"narrow": False, "bias": "usual", "factor": "usual"},
+        ),
+    )
+    * 3,
     # Each type of what compares and scales.
     *(
         (place, {"kind": kind, "dtype": dtype})
@@ -280,6 +357,7 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
         for dtype in ("INT8", "INT16")
         for of in ({}, {"hidden": 2.0**-32, "cell": -32})
     ),
+    *((lstm, {"dtype": "INT16", "factor": "greatest"}),) * 2,
     *((normalise, {"shape": (1, n), "values": "most", "zero": "least"}) for n in (4000, 9000)),
     *((transpose_conv, {"dtype": "INT16", "channels": channels}) for channels in (505, 514)),
     *((transpose_conv, {"dtype": "INT16", "less": less, "width": 1}) for less in (1, 2)),

@@ -102,6 +102,8 @@ def lstm(draw: Draw) -> Case:
             size = (9000 if wide else 60) * 60 * math.sqrt(columns)
             real = draw.often(9000 / size, 1.0, 0.5, 2.0**-9, 2.0**-20, share=0.6)
             real = (min(real, 0.49) if small else real) * 2.0**-12
+            if draw.wishes.get("factor") == "greatest":  # multipliers just below a power of two
+                real = 2.0 ** math.floor(math.log2(real)) * (1 - 1e-5)
             own = float(np.float32(real / scale))
             weights = draw.values((units, columns), "INT8").astype(np.int64)
             held[first + number] = draw.constant(weights, "INT8", own)
