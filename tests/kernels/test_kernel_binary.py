@@ -284,6 +284,22 @@ def test_equal_rows_take_the_short_kernel() -> None:
     assert (node.kernel, node.steps) == ("lt_add_s8_row", 6)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+def test_only_sums_of_equal_rows_take_it(dtype: str) -> None:
+    net = plain_net()
+    a, b, few = (
+        net.input((1, 6, 5, 4), dtype),
+        net.input((1, 6, 5, 4), dtype),
+        net.input((4,), dtype),
+    )
+    for kind, operands in (("ADD", (a, b)), ("ADD", (a, few)), ("SUB", (a, b))):
+        net.add(kind, operands, net.like(a))
+    graph = parse(net.build()).graph
+    kernels = [node.kernel for op in graph.ops for node in lower_op(graph, op).nodes]
+    suffix = {"int8": "s8", "uint8": "u8", "int16": "s16"}[dtype]
+    assert kernels == [f"lt_add_{suffix}_{variant}" for variant in ("row", "pair", "pair")]
+
+
 @pytest.mark.parametrize(
     ("kind", "left", "right", "out", "cause"),
     [

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from conv_models import NONE, RELU, RELU6, RELU_N1_TO_1, SAME, VALID, Layer, Models
 from harness import differences
 
+from assembled import refusal
 from lowtide.errors import ModelError
+from lowtide.ir import DType
 from lowtide.lower import lower_op
 from lowtide.tflite.read import parse
 
@@ -159,6 +162,22 @@ def _refusal(net: Models) -> str:
     with pytest.raises(ModelError) as caught:
         lower_op(graph, graph.ops[0])
     return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changed", "cause"),
+    [
+        ({"is_sparse": True}, "its weights are sparse; there are kernels for INT8"),
+        ({"dtype": DType.UINT8}, "its weights are UINT8; there are kernels for INT8"),
+    ],
+)
+def test_weights_without_kernels_are_refused(changed: dict[str, Any], cause: str) -> None:
+    net = Models(14)
+    net.conv(net.input(1, 4, 4, 2), 2, (1, 1))
+    graph = parse(net.bytes()).graph
+    weights = graph.ops[0].inputs[1]
+    tensors = [replace(t, **changed) if t.id == weights else t for t in graph.tensors]
+    assert refusal(replace(graph, tensors=tuple(tensors))) == cause
 
 
 def test_another_batch_is_refused() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from harness import differences
 
+from assembled import refusal
 from lowtide.errors import ModelError
 from lowtide.lower import lower_op
 from lowtide.tflite.read import parse
@@ -52,3 +53,13 @@ def test_refusals(
     graph = parse(net.build()).graph
     with pytest.raises(ModelError, match=cause):
         lower_op(graph, graph.ops[0])
+
+
+@pytest.mark.parametrize("kind", ["LOG_SOFTMAX", "L2_NORMALIZATION"])
+def test_floats_are_refused(kind: str) -> None:
+    net = plain_net()
+    net.add(kind, [net.input((1, 4), "float32")], net.tensor((1, 4), "float32"))
+    cause = "its type is FLOAT32, but its kernels are for INT8"
+    if kind == "LOG_SOFTMAX":
+        cause += "; of floats, its results differ from one C library to another"
+    assert refusal(net.build()) == cause

@@ -74,6 +74,15 @@ def loud() -> bytes:
     return net.bytes()
 
 
+def long_windows() -> bytes:
+    """Depthwise convolutions of windows with more taps than vectors have lanes."""
+    net = Models(4)
+    x = net.input(1, 27, 41, 6)
+    for kernel in ((1, 40), (25, 3), (9, 9)):
+        net.depthwise(x, 1, kernel, Layer())
+    return net.bytes()
+
+
 def models() -> Iterator[bytes]:
     """Networks of the zoo, blocks of odd channels, and convolutions of all kinds."""
     yield from map(transposed, ("int8", "int16"))
@@ -82,6 +91,7 @@ def models() -> Iterator[bytes]:
     yield from (drawn(1, dtype, 60) for dtype in ("INT8", "UINT8"))
     yield grouped()
     yield loud()
+    yield long_windows()
 
 
 def lines_of(data: bytes, core: str) -> Iterator[str]:
