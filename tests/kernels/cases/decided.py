@@ -175,7 +175,12 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
             ),
             {"factor": "usual"},
         )
-        for kernels in (((3, 3),), ((9, 1), (1, 9)), ((3, 5), (5, 5), (2, 7)), ((8, 5), (8, 7)))
+        for kernels in (
+            ((3, 3),),
+            ((9, 1), (1, 9)),
+            ((3, 5), (5, 5), (2, 7)),
+            ((8, 5), (8, 7), (9, 8)),
+        )
         for channels in ((4, 8), (5, 6, 7))
         for stride in (BOTH, (2, 2), (3, 3))
     ),
@@ -234,10 +239,14 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
     # Sums of 64 bits by the greatest multipliers, four channels at once and each by itself.
     *(
         (
-            Convolutions(("INT16",), SMALL, channels, filters, most=(2, 4), depthwise=True),
+            Convolutions(("INT16",), kernels, channels, filters, most=(2, 4), depthwise=True),
             {"factor": "greatest", "bias": "most"},
         )
-        for channels, filters in (*(((4, 5, 8), (1,)),) * 3, *(((2, 3), (1, 2)),) * 2)
+        for kernels, channels, filters in (
+            *((SMALL, (4, 5, 8), (1,)),) * 3,
+            (SMALL, (2, 3), (1, 2)),
+            (((23, 23),), (1, 2), (1,)),
+        )
     ),
     # Weights of nine bits.
     *(
