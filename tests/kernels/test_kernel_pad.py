@@ -48,6 +48,7 @@ def pads(net: Net) -> None:
     pad(net, matrix, [(0, 2), (3, 1)], 1)
     pad(net, flat, [(3, 2)])
     pad(net, flat, [n])
+    pad(net, net.input((1,)), [(1, 2)])
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.float32, np.int32])
@@ -96,3 +97,6 @@ def test_refusals() -> None:
     value = net.const([1, 2], np.int8)
     net.op("PADV2", [net.input((1, 4)), net.const([[0, 0], [1, 1]]), value], (1, 6))
     assert refusal(net.build()) == "its value is not one element of its input's type"
+    net = Net()
+    pad(net, net.input((1, 0)), [(0, 0), (1, 1)])
+    assert refusal(net.build()) == "its input is empty"

@@ -24,6 +24,7 @@ from lowtide.machines.board import find_target
 from lowtide.plans.cost import features
 from lowtide.rows.prepare import prepare
 from lowtide.tflite.read import parse
+from moving_nets import moving_network
 from networks import contents
 from schema_models import Net
 
@@ -84,7 +85,7 @@ def long_windows() -> bytes:
 
 
 def models() -> Iterator[bytes]:
-    """Networks of the zoo, blocks of odd channels, and convolutions of all kinds."""
+    """Networks of the zoo, blocks of odd channels, convolutions of all kinds, and what moves values."""
     yield from map(transposed, ("int8", "int16"))
     yield from map(contents, NETWORKS)
     yield from map(odd_block, ("INT8", "UINT8", "INT16"))
@@ -92,6 +93,7 @@ def models() -> Iterator[bytes]:
     yield grouped()
     yield loud()
     yield long_windows()
+    yield from map(moving_network, range(60))
 
 
 def lines_of(data: bytes, core: str) -> Iterator[str]:
