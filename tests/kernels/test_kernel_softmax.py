@@ -101,6 +101,19 @@ def test_refusals(quants: tuple[str, float, int, str, float, int], beta: float, 
         lower_op(graph, graph.ops[0])
 
 
+@pytest.mark.parametrize("shapes", [((1, 4), (1, 5)), ((), ())])
+def test_rows_that_are_no_rows_are_refused(shapes: tuple[tuple[int, ...], ...]) -> None:
+    net = plain_net()
+    source, out = (
+        net.tensor(n, "int8", *q) for n, q in zip(shapes, ((0.1, 0), (1 / 256, -128)), strict=True)
+    )
+    net.inputs.append(source)
+    net.add("SOFTMAX", [source], out, beta=1.0)
+    graph = parse(net.build()).graph
+    with pytest.raises(ModelError, match="its input and output differ in shape"):
+        lower_op(graph, graph.ops[0])
+
+
 @pytest.mark.parametrize(("dtype", "most"), [("int8", 4095), ("uint8", 4095), ("int16", 32767)])
 def test_rows_whose_sum_could_overflow_are_refused(dtype: str, most: int) -> None:
     for count in (most, most + 1):

@@ -29,7 +29,7 @@ _WEIGHTED = frozenset(
 
 def _lstms() -> bytes:
     net = Net(scale=0.02)
-    lstm(net, net.input((1, 6, 5)), 4)
+    lstm(net, net.input((1, 6, 40)), 40)  # far more than their biases
     return net.build()
 
 
