@@ -12,7 +12,7 @@ from lowtide.lower.nodes import Node
 from lowtide.machines.board import find_target
 from lowtide.tflite.read import parse
 from networks import contents
-from recurrent import lstm
+from recurrent import lstm, svdf
 from schema_models import Net
 
 _WEIGHTED = frozenset(
@@ -33,6 +33,12 @@ def _lstms() -> bytes:
     return net.build()
 
 
+def _svdfs() -> bytes:
+    net = Net(scale=0.02)
+    svdf(net, net.input((1, 40)), 4, 1, 30, np.int8)
+    return net.build()
+
+
 NETWORKS = {
     "ds-cnn-kws": contents("ds-cnn-kws"),
     "blocks": odd_block("INT8"),
@@ -40,6 +46,7 @@ NETWORKS = {
     "factors of 1/2 and more": loud(),
     "transposed": transposed("int8"),
     "LSTM": _lstms(),
+    "SVDF": _svdfs(),
 }
 
 
