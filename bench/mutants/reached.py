@@ -36,11 +36,11 @@ _SUITES: Mapping[str, Sequence[str]] = {
     "branches": ("tests/end_to_end/test_branches.py",),
 }
 _WHOLE = ("tests/program/test_golden_programs.py", "tests/kernels/test_kernel_work.py")
-"""Tests that hold all that is planned against what it was: they come second."""
+"""Tests that hold all that is planned against what it was: they come second, however long they take."""
 _FIRST, _MORE = 10, 20
 """Of a line's tests: so many at first, and after."""
 _LONGEST = 8.0
-"""Tests that take more seconds are not tried alone."""
+"""Other tests that take more seconds are not tried alone."""
 _SLOW = ("tests/end_to_end/", "tests/prove/")
 _FILES = 6
 """At last so many files, whole, which have a test that runs the line; not those of slow folders."""
@@ -107,7 +107,7 @@ def reached(tell: Callable[[str], None]) -> Reached:
                 known = files.setdefault(file, {}).setdefault(line, [])
                 if whole not in known and not whole.startswith(_SLOW):
                     known.append(whole)
-                if run["seconds"] <= _LONGEST:
+                if run["seconds"] <= _LONGEST or run["test"].startswith(_WHOLE):
                     found.setdefault(file, {}).setdefault(line, []).append(run["test"])
     return Reached(found, files)
 

@@ -14,6 +14,7 @@ from lowtide.commands.checking import verify
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
 from lowtide.errors import ModelError
+from lowtide.passes import branches
 from lowtide.passes.branches import inline_branches
 from lowtide.tflite.read import parse
 from schema_models import Net
@@ -169,6 +170,19 @@ def test_refusals() -> None:
     assert error.cause == (
         "operator 0 (IF): its then_subgraph_index names no subgraph of 1 inputs and 1 outputs"
     )
+
+
+def test_as_many_operators_as_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = Net()
+    graph = parse(net.build(*loop(net, 5, 0))).graph
+    unrolled = inline_branches(graph)
+    most = len(unrolled.ops)
+    monkeypatch.setattr(branches, "_MOST_OPERATORS", most)
+    assert inline_branches(graph) == unrolled
+    monkeypatch.setattr(branches, "_MOST_OPERATORS", most - 1)
+    with pytest.raises(ModelError) as caught:
+        inline_branches(graph)
+    assert caught.value.cause == f"its loops, unrolled, have more than {most - 1} operators"
 
 
 def test_what_keeps_a_state_that_no_file_shows_cannot_be_unrolled() -> None:

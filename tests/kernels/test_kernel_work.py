@@ -48,9 +48,9 @@ def odd_block(dtype: str) -> bytes:
 def transposed(dtype: str) -> bytes:
     """Transposed convolutions of several strides."""
     net = Net(np.dtype(dtype), scale=0.05)
-    x = net.input((1, 5, 6, 8))
-    for kernel, stride in (((3, 3), (2, 2)), ((2, 4), (1, 2)), ((4, 4), (3, 3))):
-        transpose_conv(net, x, kernel, stride, channels=5)
+    for x in (net.input((1, 5, 6, 8)), net.input((1, 5, 6, 3))):
+        for kernel, stride in (((3, 3), (2, 2)), ((2, 4), (1, 2)), ((4, 4), (3, 3))):
+            transpose_conv(net, x, kernel, stride, channels=5)
     return net.build()
 
 
