@@ -16,6 +16,7 @@ from lowtide.ir.soundness import verify
 from lowtide.ir.window import Axis, Window
 from lowtide.ir.windows import normalise_windows
 from lowtide.passes import drop_boundary_quantization, fold_pads
+from lowtide.passes.ends import own_ends
 
 VALID = 1
 ZERO_AT_3 = Quant((0.5,), (3,), 0)
@@ -172,6 +173,12 @@ def test_the_float_boundary_is_dropped() -> None:
     assert after.ops == (Op(0, "RELU", (1,), (2,)),)
     assert after.tensors == graph.tensors
     assert drop_boundary_quantization(after) == after
+
+
+def test_the_boundary_is_the_files_unless_the_caller_wants_another() -> None:
+    graph = boundary()
+    assert own_ends(graph, False, ("file", "file"), "file") == graph
+    assert own_ends(graph, True, ("file", "file"), "file") == drop_boundary_quantization(graph)
 
 
 def test_a_float_input_that_others_read_stays() -> None:

@@ -6,7 +6,9 @@ middle of a row, and what all stages get wrong alike, runs on labels do not show
 
 from __future__ import annotations
 
+import ai_edge_litert.schema_py_generated as schema
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from lowtide.ir import Graph, Op
@@ -15,6 +17,7 @@ from lowtide.lower.nodes import Exchange
 from lowtide.rows.prepare import Prepared, prepare
 from lowtide.tflite.read import parse
 from moving_nets import Drawn, Shape, moving_network
+from schema_models import Net
 
 Labels = NDArray[np.int64]
 
@@ -147,3 +150,19 @@ def test_streamed_rows_of_a_batch_are_those_of_all_images() -> None:
     cuts = {cut.tensor: cut.count for cut in ready.table.cuts}
     assert cuts[graph.inputs[0]] == 1
     assert [(port.rows, port.row_bytes) for port in ports] == [(6, 20), (10, 12)]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_parts_that_others_read_whole_stay_by_themselves(whole: bool) -> None:
+    """A transpose of rows and columns reads its input in one piece, and a RELU row by row."""
+    net = Net()
+    parts = [
+        net.op("RELU", [net.input((1, 4, 3, 5))], (1, 4, 3, 5), output=False) for _ in range(2)
+    ]
+    net.op("CONCATENATION", parts, (1, 4, 6, 5), options=schema.ConcatenationOptionsT(axis=2))
+    if whole:
+        net.op("TRANSPOSE", [parts[0], net.const([0, 2, 1, 3])], (1, 3, 4, 5))
+    else:
+        net.op("RELU", [parts[0]], (1, 4, 3, 5))
+    crops = made_ready(net.build()).joined.crops
+    assert crops.keys() == (set() if whole else set(parts))
