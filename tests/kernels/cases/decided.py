@@ -176,9 +176,9 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
             {"factor": "usual"},
         )
         for kernels in (
-            ((3, 3),),
+            ((3, 3), (3, 22)),
             ((9, 1), (1, 9)),
-            ((3, 5), (5, 5), (2, 7)),
+            ((3, 5), (5, 5), (2, 7), (3, 7)),
             ((8, 5), (8, 7), (9, 8)),
         )
         for channels in ((4, 8), (5, 6, 7))
@@ -243,8 +243,8 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
             {"factor": "greatest", "bias": "most"},
         )
         for kernels, channels, filters in (
-            *((SMALL, (4, 5, 8), (1,)),) * 3,
-            (SMALL, (2, 3), (1, 2)),
+            *((SMALL, (4, 5, 8), (1,)),) * 2,
+            *((SMALL, (2, 3), (1, 2)),) * 2,
             (((23, 23),), (1, 2), (1,)),
         )
     ),
