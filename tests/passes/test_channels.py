@@ -91,6 +91,26 @@ def test_a_constant_that_a_border_would_miss_stays() -> None:
         assert drop_channels(_graph(net, z)).kept[y].channels == channels
 
 
+def test_channels_are_left_out_through_a_pad_that_stays() -> None:
+    net = Planted(0, "INT8")
+    y = _filters(net, net.input((1, 2, 2, 2)), [[5, 3], [1, 1]], [0, 0])
+    sides = net.constant([[0, 0], [1, 0], [0, 2], [0, 0]], "INT32")
+    padded = net.add("PAD", (y, sides), net.tensor((1, 3, 4, 2)))
+    z = net.add("LEAKY_RELU", (padded,), net.tensor((1, 3, 4, 2)), "LeakyReluOptions", alpha=0.1)
+    result = drop_channels(_graph(net, _filters(net, z, [[1, 0], [2, 0]], [10, 10])))
+    assert [result.kept[t].channels for t in (y, padded, z)] == [(0,)] * 3
+    assert result.saved == (("unread channels", 1),)
+
+
+def test_the_mean_of_a_constant_channel_is_constant() -> None:
+    net = Planted(0, "INT8")
+    y = _filters(net, net.input((1, 2, 2, 2)), [[5, 3], [0, 0], [7, -2]], [0, 400, 0])
+    axes = net.constant([1, 2], "INT32")
+    mean = net.add("MEAN", (y, axes), net.tensor((1, 1, 1, 3)), "ReducerOptions", keep_dims=True)
+    result = drop_channels(_graph(net, _filters(net, mean, [[1, 2, 3]], [10])))
+    assert [result.kept[t].channels for t in (y, mean)] == [(0, 2)] * 2
+
+
 def test_an_operand_that_is_constant_is_no_longer_computed() -> None:
     net = Planted(0, "INT8")
     x = net.input((1, 3, 3, 2))

@@ -31,6 +31,7 @@ from bench.shared.built import count_macs
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
 from lowtide.ir import Graph
+from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
 from lowtide.machines.board import find_target
 from lowtide.order import best_order
@@ -40,6 +41,7 @@ from lowtide.plans.search import choices_of, ladder
 from lowtide.plans.space import without_blocks
 from lowtide.prove.proof import ProofError
 from lowtide.rows.blocks import MOST_AGAIN, selections
+from lowtide.rows.columns import column_macs
 from lowtide.rows.prepare import Prepared, prepare
 from lowtide.rows.stages import Choice, Limit
 from lowtide.target import ANY
@@ -374,3 +376,14 @@ def test_every_core_has_the_same_blocks(core: str) -> None:
     wanted, found = (prepare(graph, order, target=t).blocks for t in (ANY, find_target(core)))
     assert wanted
     assert [(b.operators, b.kept) for b in found] == [(b.operators, b.kept) for b in wanted]
+
+
+@networks
+def test_macs_of_a_block_are_those_of_its_columns(seed: int, small: bool) -> None:
+    """Of the columns that it makes and of those that it expands, in a strip that is the whole image."""
+    of = ready(seed, small=small)
+    for op in of.wide.ops[len(of.graph.ops) :]:
+        made, read = column_macs(of.wide, op)
+        assert isinstance(op, BlockOp)
+        columns = of.wide.tensors[op.outputs[0]].shape[2]
+        assert made * columns + read * op.expanded_columns == op_macs(of.wide, op)
