@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lowtide.ir import Graph
+from lowtide.ir import Graph, Op
 from lowtide.ir.macs import graph_macs
 from lowtide.passes import fold_pads
 from lowtide.passes.simplify.channels import drop_channels
@@ -100,6 +100,22 @@ def test_channels_are_left_out_through_a_pad_that_stays() -> None:
     result = drop_channels(_graph(net, _filters(net, z, [[1, 0], [2, 0]], [10, 10])))
     assert [result.kept[t].channels for t in (y, padded, z)] == [(0,)] * 3
     assert result.saved == (("unread channels", 1),)
+
+
+@pytest.mark.parametrize("odd", [1, 9])
+def test_a_constant_channel_stays_where_that_is_cheaper(odd: int) -> None:
+    """Where numbers of channels that four does not divide cost `odd` times as much."""
+    net = Planted(0, "INT8")
+    weights = [[5, 3], [0, 0], [7, -2], [1, 1], [2, -1]]
+    y = _filters(net, net.input((1, 2, 2, 2)), weights, [0, 400, 0, 0, 0])
+    z = _filters(net, y, [[1, 0, 3, 1, 0]] * 4, [10] * 4)
+    graph = _graph(net, z)
+
+    def price(_: Graph, op: Op, read: int | None, made: int) -> float:
+        return float((read or 1) * made * (odd if op.id == 0 and made % 4 else 1))
+
+    kept = drop_channels(graph, price=price).kept[y].channels
+    assert kept == ((0, 2, 3) if odd == 1 else (0, 1, 2, 3))
 
 
 def test_the_mean_of_a_constant_channel_is_constant() -> None:

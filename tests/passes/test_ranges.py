@@ -105,6 +105,18 @@ def test_the_border_sees_the_zero_point() -> None:
     assert _ends(ranges(graph)[5]) == [(8, 11)]
 
 
+def test_a_part_without_elements_adds_nothing_to_a_concatenation() -> None:
+    graph = _one_by_one([40, -40], [[0], [0]])
+    tensors = (
+        *graph.tensors,
+        _tensor(4, (1, 0, 1, 2)),
+        _tensor(5, (1, 1, 1, 2)),
+    )
+    joined = Op(1, "CONCATENATION", (4, 3), (5,), {"axis": 1})
+    graph = Graph("joined", tensors, (*graph.ops, joined), (0, 4), (5,))
+    assert _ends(ranges(graph)[5]) == [(13, 13), (-7, -7)]
+
+
 def test_views_mix_the_channels_that_meet() -> None:
     low, high = np.array([0, 10, 20, 30]), np.array([1, 11, 21, 31])
     assert _ends(Interval(low, high).viewed(2)) == [(0, 21), (10, 31)]
