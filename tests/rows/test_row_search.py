@@ -7,6 +7,7 @@ and nothing that is missing from a front is better.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
@@ -34,7 +35,7 @@ from lowtide.errors import UsageError
 from lowtide.ir.macs import graph_macs
 from lowtide.order import best_order
 from lowtide.plans.edges import Edge
-from lowtide.plans.search import cheapest, choices_of, ladder
+from lowtide.plans.search import Path, cheapest, choices_of, ladder
 from lowtide.plans.space import Space, Stages
 from lowtide.rows.groups import Group, groups_of
 from lowtide.rows.prepare import Prepared, prepare
@@ -391,3 +392,20 @@ def test_groups_are_operators_with_the_exchanges_that_belong_to_them() -> None:
         Group(7, 5, 6),
     ]
     assert groups_of([-1, -1]) == [Group(-1, 0, 2, True)]
+
+
+def test_a_path_beats_another_that_is_better_in_nothing() -> None:
+    one = Path((), (), peak=100, macs=20, cost=50)
+    assert one.beats(one)
+    for better in ({"peak": 99}, {"macs": 19}, {"cost": 49}, {"lean": True}):
+        other = replace(one, **better)  # type: ignore[arg-type]  # each of its field's type
+        assert other.beats(one), better
+        assert not one.beats(other), better
+
+
+def test_a_stage_is_new_once() -> None:
+    space = Space(3)
+    assert space.is_new((0, 1), 1)
+    assert not space.is_new((0, 1), 1)
+    assert space.is_new((0, 1), 2)
+    assert space.is_new((0, 2), 1)
