@@ -75,3 +75,7 @@ def test_a_box_lies_in_the_hole_or_above_it() -> None:
 def test_without_any_it_is_what_is_live() -> None:
     boxes = boxes_from([(3, 0, 2), (4, 1, 3), (5, 2, 4)])
     assert bound_around(boxes, {}) == live(boxes) == 9
+
+
+def test_of_nothing_it_is_nothing() -> None:
+    assert bound_around(boxes_from([]), {}) == 0
