@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
 
@@ -22,6 +23,7 @@ from lowtide.zoo.builder import Act
 from lowtide.zoo.spec import OpSpec, TensorSpec
 from networks import model_of
 from random_nets import RELU6, Maker
+from schema_models import Net
 
 COLUMNS = Options(hop=2, hop_axis=2, name="net", effort=0.1)
 
@@ -87,6 +89,19 @@ def test_operators_by_columns(simplify: bool) -> None:
     assert compiled.proof.data_flow
     back = [op for op in compiled.graph.ops if op.type == "TRANSPOSE"]
     assert len(back) == 2, "of what becomes tokens, and of the output of pixels"
+    assert checking.verify(compiled).bit_exact
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_mean_of_rows_and_columns_needs_no_turning_back(keep: bool) -> None:
+    net = Net(np.int8)
+    x = net.op("RELU", [net.input((1, 4, 8, 3))], (1, 4, 8, 3), output=False)
+    shape = (1, 1, 1, 3) if keep else (1, 3)
+    net.op("MEAN", [x, net.const([1, 2])], shape, options=schema.ReducerOptionsT(keepDims=keep))
+    compiled = compile_model(parse(net.build(), path="net"), COLUMNS)
+    types = {op.type for op in compiled.graph.ops}
+    assert "TOTAL" in types
+    assert "TRANSPOSE" not in types
     assert checking.verify(compiled).bit_exact
 
 
