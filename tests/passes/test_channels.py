@@ -118,6 +118,22 @@ def test_a_constant_channel_stays_where_that_is_cheaper(odd: int) -> None:
     assert kept == ((0, 2, 3) if odd == 1 else (0, 1, 2, 3))
 
 
+def test_a_transposed_convolution_is_told_the_shape_that_is_left() -> None:
+    """Of three channels, one has weights of zero alone in the layer that reads them."""
+    net = Planted(0, "INT8")
+    x = net.input((1, 2, 2, 2))
+    filters = net.constant(np.full((3, 2, 2, 2), 5), "INT8", scales=np.array([0.02], np.float32))
+    shape = net.constant([1, 4, 4, 3], "INT32")
+    options = {"padding": 1, "stride_h": 2, "stride_w": 2}
+    made = net.tensor((1, 4, 4, 3))
+    y = net.add("TRANSPOSE_CONV", (shape, filters, x), made, "TransposeConvOptions", **options)
+    result = drop_channels(_graph(net, _filters(net, y, [[1, 0, 2]], [10])))
+    assert result.kept[y].channels == (0, 2)
+    wanted, weights = (result.graph.tensors[t] for t in result.graph.ops[0].inputs[:2])
+    assert np.frombuffer(wanted.data or b"", "<i4").tolist() == [1, 4, 4, 2]
+    assert weights.shape == (2, 2, 2, 2)
+
+
 def test_the_mean_of_a_constant_channel_is_constant() -> None:
     net = Planted(0, "INT8")
     y = _filters(net, net.input((1, 2, 2, 2)), [[5, 3], [0, 0], [7, -2]], [0, 400, 0])

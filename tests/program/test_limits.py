@@ -77,6 +77,11 @@ def test_each_field_of_a_node_has_its_limit(
     assert caught.value.remedy == _SPLIT
 
 
+@pytest.mark.parametrize("field", ["dilation", "stride"])
+def test_rows_that_stay_where_they_are_are_0_apart(field: str) -> None:
+    assert write(_port(**{field: 0}), "net")
+
+
 def test_a_window_may_begin_in_the_padding() -> None:
     write(_port(first=-32768), "net")
     with pytest.raises(
