@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 from planned_nets import table_of
 from row_cases import plan_rows, random_table
 
-from lowtide.place import Item, Problem
+from lowtide.place import Item, Problem, anytime
 from lowtide.place.anytime import Anytime
 from lowtide.place.firstfit import Boxes, boxes_of, height, pairs_of, placement_of
 from lowtide.place.rhythm import Level, level_of, rings, round_of, walls_of
@@ -123,3 +125,25 @@ def test_maps_that_are_made_whole_lie_side_by_side(rows: int, seed: int) -> None
     offsets = Anytime(level, list, (0, 8 * rows), bound).until(500_000)
     placement_of("rows", of, boxes, offsets)  # raises if it is wrong
     assert height(boxes, offsets) <= 1.01 * bound
+
+
+def test_whatever_boxes_cost_an_attempt_is_some_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else searches that look at nothing would never end."""
+    works: list[int] = []
+    few = anytime._few
+
+    def watched(*asked: Any) -> Iterator[anytime.Attempt]:
+        for work, offsets in few(*asked):
+            works.append(work)
+            yield work, offsets
+
+    monkeypatch.setattr(anytime, "_few", watched)
+    monkeypatch.setattr(anytime, "_price", lambda _: 0.0)
+    random = Random(1)
+    items = [(random.randrange(1, 30), n, n + random.randrange(2, 9)) for n in range(60)]
+    of = Problem(tuple(Item(number, *item) for number, item in enumerate(items)), 1)
+    boxes = boxes_of(of)
+    level = Level(boxes, {}, np.arange(len(boxes)), list(range(len(boxes))))
+    Anytime(level, list, (0, 60), of.lower_bound()).until(20_000)
+    assert len(works) > 10
+    assert min(works) > 0
