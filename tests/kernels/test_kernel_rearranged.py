@@ -119,14 +119,6 @@ def test_batches(dtype: Any, zero: int, engine: Engine) -> None:
     assert differences(net.build(), engine=engine) == []
 
 
-def test_all_dimensions_but_the_first_may_have_blocks() -> None:
-    """Which LiteRT and TFLM do not run: they leave the last one whole."""
-    net = Net(np.int8)
-    to_batch(net, net.input((1, 4, 6)), [2, 3], [[0, 0], [0, 0]])
-    graph = parse(net.build()).graph
-    assert lower_op(graph, graph.ops[0]).nodes
-
-
 @pytest.mark.parametrize("dtype", [np.int8, np.float32])
 def test_mirrors(dtype: Any) -> None:
     net = Net(dtype)
