@@ -1,0 +1,41 @@
+"""Which rows of a window that slides are kept, and whether they lie apart from those at its edges."""
+
+from __future__ import annotations
+
+import ai_edge_litert.schema_py_generated as schema
+import numpy as np
+
+from lowtide.ir.windows import normalise_windows
+from lowtide.passes.hop.cones import Rows, cones_of, rows_of
+from lowtide.tflite.read import parse
+from schema_models import Net
+
+_ROWS, _WIDTH = 24, 4
+
+
+def _pooled(layers: int) -> tuple[dict[int, Rows], list[int]]:
+    """What becomes of the rows of so many layers of 3 x 1 with padding, when the window moves on by two
+    of its 24; and the layers' outputs. The rows at the window's edges are made in every hop."""
+    net = Net(np.int8)
+    made = [net.input((1, _ROWS, 1, _WIDTH))]
+    options = schema.Pool2DOptionsT(
+        padding=schema.Padding.SAME, strideW=1, strideH=1, filterWidth=1, filterHeight=3
+    )
+    for _ in range(layers):
+        made.append(net.op("MAX_POOL_2D", made[-1:], (1, _ROWS, 1, _WIDTH), options=options))
+    graph = normalise_windows(parse(net.build()).graph)
+    kept = [graph.inputs[0], *(op.outputs[0] for op in graph.ops)]
+    return rows_of(graph, cones_of(graph, 1), 2, kept), kept[1:]
+
+
+def test_few_rows_at_the_edges_stay_with_those_that_are_kept() -> None:
+    """Two layers have 2 and 4 of them: fewer than an operator is taken to read at a time."""
+    found, outputs = _pooled(2)
+    assert [len(found[t].around) - len(found[t].stored) for t in outputs] == [2, 4]
+    assert not any(of.apart for of in found.values())
+
+
+def test_more_rows_at_the_edges_are_apart() -> None:
+    found, outputs = _pooled(3)
+    assert [len(found[t].around) - len(found[t].stored) for t in outputs] == [2, 4, 6]
+    assert [found[t].apart for t in outputs] == [True, True, True]
