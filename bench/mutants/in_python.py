@@ -1,15 +1,20 @@
-"""Mutants of the rooms from a graph to a step program, tried with the tests that run their line."""
+"""Mutants of the rooms from a graph to a step program, tried with the tests that run their line.
+
+Some are tried at a time, each on a copy of the package that no other one changes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 
 from bench.mutants.equivalent import why_equivalent
 from bench.mutants.mutant import Mutant, drawn
 from bench.mutants.planted import Copy, copied
 from bench.mutants.python_mutants import python_mutants
-from bench.mutants.reached import Reached, reached
+from bench.mutants.reached import WORKERS, Reached, reached
 from bench.mutants.tracing import ROOMS
 from bench.mutants.trial import Earlier, Trial
 from bench.shared.outside import ROOT
@@ -29,9 +34,23 @@ def python_trials(
     named = [m for ms in possible.values() for m in ms if only and m.name in only]
     if only and not named:
         return
-    found, copy = reached(note), copied(folder / "copy-of-python")
-    for one in named if only else drawn(possible, count, seed, _counts):
-        yield before.trial(_PART, one) or _tried(one, found, copy)
+    found = reached(note)
+    copies: SimpleQueue[Copy] = SimpleQueue()
+    for number in range(WORKERS):
+        copies.put(copied(folder / f"python-{number}"))
+
+    def trial(one: Mutant) -> Trial:
+        known = before.trial(_PART, one)
+        if known is not None:
+            return known
+        copy = copies.get()
+        try:
+            return _tried(one, found, copy)
+        finally:
+            copies.put(copy)
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        yield from pool.map(trial, named if only else drawn(possible, count, seed, _counts))
 
 
 def room_mutants() -> dict[str, tuple[Mutant, ...]]:

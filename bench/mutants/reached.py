@@ -13,6 +13,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TypedDict
@@ -22,6 +23,8 @@ from bench.mutants.planted import pytest_command
 from bench.mutants.tracing import ROOMS
 from bench.shared.outside import ROOT
 
+WORKERS = 2
+"""How many processes of pytest run at a time."""
 _SUITES: Mapping[str, Sequence[str]] = {
     "passes": ("tests/passes",),
     "place": ("tests/place",),
@@ -97,7 +100,9 @@ def _taking_turns(names: Sequence[str]) -> list[str]:
 
 def reached(tell: Callable[[str], None]) -> Reached:
     """What the tests run, known from the last time where neither they nor the rooms have changed."""
-    runs = [run for name, options in _SUITES.items() for run in _followed(name, options, tell)]
+    with ThreadPoolExecutor(WORKERS) as pool:
+        suites = pool.map(lambda suite: list(_followed(*suite, tell)), _SUITES.items())
+        runs = [run for suite in suites for run in suite]
     found: dict[str, dict[int, list[str]]] = {}
     files: dict[str, dict[int, list[str]]] = {}
     for run in sorted(runs, key=_worth):
