@@ -18,6 +18,7 @@ from lowtide.modes import Allocator
 from lowtide.tflite.read import parse
 from lowtide.zoo.spec import NetSpec, OpSpec, TensorSpec
 from lowtide.zoo.writer import write
+from schema_models import Net
 
 _FLAT, _SQUARE = (1, 8), (1, 2, 2, 2)
 
@@ -94,3 +95,24 @@ def test_the_last_operators_are_views(allocator: Allocator, views: int) -> None:
     compiled = compile_model(model, Options(schedule="operators", allocator=allocator))
     assert bool(compiled.assembly.placement.moves) == (allocator == "compacting")
     assert verify(compiled, samples=2).bit_exact
+
+
+def _nothing(*, given: bool) -> Model:
+    """y = x + x; another output is a map without elements: an input, or a SLICE of no columns."""
+    net = Net(np.int8)
+    x = net.input((1, 4, 2, 3))
+    part = net.input((1, 4, 0, 3)) if given else x
+    where = map(net.const, ([0, 0, 1, 0], [1, 4, 0, 3]))
+    empty = part if given else net.op("SLICE", [x, *where], (1, 4, 0, 3))
+    net.outputs = [empty, net.op("RELU", [x], (1, 4, 2, 3))]
+    return parse(net.build())
+
+
+@pytest.mark.parametrize("given", [False, True], ids=["sliced", "given"])
+@pytest.mark.parametrize(
+    "options",
+    [Options(), Options(schedule="operators"), Options(target="cortex-m4", preserve_input=True)],
+    ids=["rows", "operators", "preserved"],
+)
+def test_an_output_without_elements(options: Options, given: bool) -> None:
+    assert verify(compile_model(_nothing(given=given), options), samples=4).bit_exact

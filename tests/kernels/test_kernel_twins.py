@@ -31,6 +31,7 @@ _TWINS = {
             "4x2_unpack_three",
             "4x2_two",
             "4x2_one",
+            "4x2_one_packed",
             "4x2_three",
             "4x2_two_any",
             "4x2_one_any",

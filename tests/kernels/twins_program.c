@@ -34,6 +34,7 @@ void twin_4x2_unpack_three(int32_t *to, const int8_t *pixel, int32_t pitch, int3
 void twin_4x2_two(lt_4x2 *of);
 void twin_4x2_three(lt_4x2 *of);
 void twin_4x2_one(lt_4x2 *of);
+void twin_4x2_one_packed(lt_4x2 *of);
 void twin_4x2_two_any(lt_4x2 *of);
 void twin_4x2_one_any(lt_4x2 *of);
 void twin_add_narrow_sums(const lt_add_narrow_s8 *p, const int8_t *a, const int8_t *b, int8_t *out);
@@ -293,10 +294,11 @@ static int32_t fours(int32_t any)
             *at++ = (int32_t)((uint32_t)lt_centre(odd, shift) << 8 | (uint32_t)shift);
         }
     }
-    for (int32_t pixels = 1; pixels < (any ? 3 : 4); pixels++) {
+    for (int32_t pixels = any; pixels < (any ? 3 : 4); pixels++) { /* 0: one, packed */
+        int32_t is_packed = pixels < 1 + any;
         lt_4x2 of[2];
         for (int32_t i = 0; i < 54; i++) {
-            x[i] = pixels == 1 ? bytes() : halves(drawn(-128, 128), drawn(-128, 128));
+            x[i] = is_packed ? bytes() : halves(drawn(-128, 128), drawn(-128, 128));
         }
         for (int32_t k = 0; k < 2; k++) {
             lt_4x2 each = {records, x, quads, (int8_t *)mine[k] + 5, out_c, groups};
@@ -306,8 +308,10 @@ static int32_t fours(int32_t any)
             (pixels == 1 ? lt_4x2_one_any : lt_4x2_two_any)(&of[0]);
             (pixels == 1 ? twin_4x2_one_any : twin_4x2_two_any)(&of[1]);
         } else {
-            (pixels == 1 ? lt_4x2_one : pixels == 2 ? lt_4x2_two : lt_4x2_three)(&of[0]);
-            (pixels == 1 ? twin_4x2_one : pixels == 2 ? twin_4x2_two : twin_4x2_three)(&of[1]);
+            void (*const made[4])(lt_4x2 *) = {lt_4x2_one_packed, lt_4x2_one, lt_4x2_two, lt_4x2_three};
+            void (*const twins[4])(lt_4x2 *) = {twin_4x2_one_packed, twin_4x2_one, twin_4x2_two, twin_4x2_three};
+            made[pixels](&of[0]);
+            twins[pixels](&of[1]);
         }
         wrong += differs() || of[0].records != of[1].records;
     }

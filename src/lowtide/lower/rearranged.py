@@ -48,11 +48,11 @@ def _depth_to_space(context: Context) -> Lowered:
 
 
 def _blocks(context: Context) -> tuple[list[int], list[tuple[int, int]]]:
-    """(block sizes, what is padded or cropped) of the dimensions after the first."""
+    """(block sizes, what is padded or cropped) of the dimensions after the first; the last has none."""
     blocks = context.integers(1).reshape(-1).tolist()
     sides = context.integers(2)
     rank = len(context.input(0).shape)
-    sound = len(blocks) <= rank - 1 and sides.shape == (len(blocks), 2)
+    sound = len(blocks) <= rank - 2 and sides.shape == (len(blocks), 2)
     if not sound or min(blocks, default=0) < 1 or (sides < 0).any():
         raise context.unsupported(
             "its block sizes and its paddings or crops do not match its input"

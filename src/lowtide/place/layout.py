@@ -163,11 +163,16 @@ class RowLayout:
 
     def given(self, tensor: int) -> int:
         """Byte offset of a graph input: it is given as one piece."""
-        return self.offsets.get(self.cuts[tensor].first, 0)
+        return self._whole(tensor)
 
     def left(self, tensor: int) -> int:
         """Byte offset of a graph output: it is left as one piece."""
-        return self.offsets.get(self.cuts[tensor].first, 0)
+        return self._whole(tensor)
+
+    def _whole(self, tensor: int) -> int:
+        """Byte offset of a tensor that is one piece; 0 if no step touches it, as it has no elements."""
+        is_cut = tensor in self.cuts
+        return self.offsets.get(self.cuts[tensor].first, 0) if is_cut else 0
 
 
 class RowLayouts:

@@ -72,7 +72,7 @@ void lt_4x2_unpack_three(int32_t *to, const int8_t *pixel, int32_t pitch, int32_
 /* Some groups of four channels of one, two or three pixels. The functions move `records` past them. */
 typedef struct {
     const int32_t *records;
-    const void *x; /* several pixels: [quads][2][pixels] words of halves; one pixel: [quads] words of bytes */
+    const void *x; /* [quads][2][pixels] words of halves; one_packed and one_any: [quads] words of bytes */
     int32_t quads;
     int8_t *out;   /* output of the first pixel */
     int32_t out_c; /* distance to the output of the next pixel */
@@ -81,6 +81,7 @@ typedef struct {
 
 void lt_4x2_two(lt_4x2 *of);
 void lt_4x2_one(lt_4x2 *of);
+void lt_4x2_one_packed(lt_4x2 *of);
 void lt_4x2_three(lt_4x2 *of);
 void lt_4x2_two_any(lt_4x2 *of);
 void lt_4x2_one_any(lt_4x2 *of);

@@ -28,76 +28,99 @@ static inline int32_t others_of(const int8_t *x, uint32_t flip)
 #endif
 }
 
-/* Unpack one of two pixels. */
-static void unpack(int32_t *to, const int8_t *from, int32_t words, uint32_t flip)
+/* Unpack one of `pixels` pixels. */
+static inline void unpack(int32_t *to, const int8_t *from, int32_t words, uint32_t flip, int32_t pixels)
 {
-    for (; words > 0; words--, to += 4, from += 4) {
+    for (; words > 0; words--, to += 2 * pixels, from += 4) {
         to[0] = two_of(from, flip);
-        to[2] = others_of(from, flip);
+        to[pixels] = others_of(from, flip);
     }
 }
 
-static void unpack_zeros(int32_t *to, int32_t zero, int32_t words)
+static void unpack_zeros(int32_t *to, int32_t zero, int32_t words, int32_t pixels)
 {
     int32_t both = (int32_t)((uint32_t)(zero & 0xFFFF) * 0x10001U);
-    for (; words > 0; words--, to += 4) {
-        to[0] = both;
-        to[2] = both;
+    for (words *= 2; words > 0; words--, to += pixels) {
+        *to = both;
     }
 }
 
-/* A row of the window of one of two pixels, of which some columns are padding. */
-LT_APART static void unpack_pixels(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t first,
-                                int32_t *to)
+/* The window of one of `pixels` pixels that begins in column `first`, of which some columns are padding. */
+LT_APART static void unpack_pixels(const lt_conv_4x2_s8 *p, const void *const *rows, int32_t first, int32_t *to,
+                                   int32_t pixels)
 {
     int32_t words = p->in_c >> 2;
-    for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w, to += 4 * words) {
-        if ((first >= 0) && (first < p->in_w)) {
-            unpack(to, row + (first * p->in_c), words, p->flip);
-        } else {
-            unpack_zeros(to, p->input_zero, words);
+    for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++) {
+        int32_t column = first;
+        for (int32_t kx = p->kernel_w; kx > 0; kx--, column += p->dilation_w, to += 2 * pixels * words) {
+            if ((*rows != NULL) && (column >= 0) && (column < p->in_w)) {
+                unpack(to, (const int8_t *)*rows + (column * p->in_c), words, p->flip, pixels);
+            } else {
+                unpack_zeros(to, p->input_zero, words, pixels);
+            }
         }
     }
 }
 
 /* The same if in_c is no multiple of 4. */
-LT_APART static void unpack_bytes(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t first,
-                               int32_t *to)
+LT_APART static void unpack_bytes(const lt_conv_4x2_s8 *p, const void *const *rows, int32_t first, int32_t *to,
+                                  int32_t pixels)
 {
     int8_t bytes[4] = {0, 0, 0, 0};
-    int32_t k = 0;
-    for (int32_t kx = p->kernel_w; kx > 0; kx--, first += p->dilation_w) {
-        int32_t inside = (first >= 0) && (first < p->in_w);
-        const int8_t *pixel = inside ? (row + (first * p->in_c)) : NULL;
-        for (int32_t c = 0; c < p->in_c; c++) {
-            bytes[k++] = (int8_t)((pixel != NULL) ? (pixel[c] ^ p->flip) : p->input_zero);
-            if (k == 4) {
-                unpack(to, bytes, 1, 0);
-                to += 4;
-                k = 0;
+    for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++) {
+        int32_t column = first, k = 0;
+        for (int32_t kx = p->kernel_w; kx > 0; kx--, column += p->dilation_w) {
+            int32_t inside = (*rows != NULL) && (column >= 0) && (column < p->in_w);
+            const int8_t *pixel = inside ? ((const int8_t *)*rows + (column * p->in_c)) : NULL;
+            for (int32_t c = 0; c < p->in_c; c++) {
+                bytes[k++] = (int8_t)((pixel != NULL) ? (pixel[c] ^ p->flip) : p->input_zero);
+                if (k == 4) {
+                    unpack(to, bytes, 1, 0, pixels);
+                    to += 2 * pixels;
+                    k = 0;
+                }
             }
         }
-    }
-    if (k != 0) {
-        unpack(to, bytes, 1, 0); /* weights beyond the last byte are 0 */
+        if (k != 0) {
+            unpack(to, bytes, 1, 0, pixels); /* weights beyond the last byte are 0 */
+            to += 2 * pixels;
+        }
     }
 }
 
-/* The same, and pixels lie next to each other: words that are there as a whole are unpacked as such. */
-LT_APART static void unpack_words(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t first,
-                               int32_t *to)
+/* The word at byte `at` of a row of `end` >= 4 bytes, of which some are outside. */
+static inline int32_t cut_word(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t at, int32_t end)
 {
-    int32_t at = first * p->in_c, end = p->in_w * p->in_c;
-    for (int32_t left = p->words; left > 0; left--, at += 4, to += 4) {
-        if ((at >= 0) && ((at + 4) <= end)) {
-            unpack(to, row + at, 1, p->flip);
-        } else {
-            int8_t bytes[4];
-            for (int32_t i = 0; i < 4; i++) {
-                int32_t inside = ((at + i) >= 0) && ((at + i) < end);
-                bytes[i] = (int8_t)(inside ? (row[at + i] ^ p->flip) : p->input_zero);
+    uint32_t word, inside, zeros = (uint32_t)(uint8_t)p->input_zero * 0x01010101U;
+    (void)__builtin_memcpy(&word, (at < 0) ? row : (row + end - 4), 4);
+    word ^= p->flip * 0x01010101U;
+    if (at < 0) {
+        inside = 0xFFFFFFFFU << (-8 * at);
+        word <<= -8 * at;
+    } else {
+        inside = 0xFFFFFFFFU >> (8 * (at + 4 - end));
+        word >>= 8 * (at + 4 - end);
+    }
+    return (int32_t)(word | (zeros & ~inside));
+}
+
+/* The same, and pixels lie next to each other: words that are there as a whole are unpacked as such. */
+LT_APART static void unpack_words(const lt_conv_4x2_s8 *p, const void *const *rows, int32_t first, int32_t *to,
+                                  int32_t pixels)
+{
+    int32_t begin = first * p->in_c, end = p->in_w * p->in_c;
+    for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++) {
+        const int8_t *row = *rows;
+        int32_t at = begin;
+        for (int32_t left = p->words; left > 0; left--, at += 4, to += 2 * pixels) {
+            if ((row == NULL) || (at <= -4) || (at >= end)) {
+                unpack_zeros(to, p->input_zero, 1, pixels);
+            } else if ((at >= 0) && ((at + 4) <= end)) {
+                unpack(to, row + at, 1, p->flip, pixels);
+            } else {
+                int32_t word = cut_word(p, row, at, end);
+                unpack(to, (const int8_t *)&word, 1, 0, pixels);
             }
-            unpack(to, bytes, 1, 0);
         }
     }
 }
@@ -107,37 +130,44 @@ static inline int32_t is_inside(const lt_conv_4x2_s8 *p, int32_t first)
     return (first >= 0) && (first <= p->last);
 }
 
-/* A row of the window that begins in column `first`, of one of two pixels. */
-static void unpack_one(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t first, int32_t *to)
+/* The window of one of `pixels` pixels that begins in column `first`. */
+static void unpack_window(const lt_conv_4x2_s8 *p, const void *const *rows, int32_t first, int32_t *to,
+                          int32_t pixels)
 {
     if (is_inside(p, first) != 0) {
-        unpack(to, row + (first * p->in_c), p->words, p->flip);
+        for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++, to += 2 * pixels * p->words) {
+            if (*rows == NULL) {
+                unpack_zeros(to, p->input_zero, p->words, pixels);
+            } else {
+                unpack(to, (const int8_t *)*rows + (first * p->in_c), p->words, p->flip, pixels);
+            }
+        }
     } else if ((p->in_c & 3) == 0) {
-        unpack_pixels(p, row, first, to);
-    } else if (p->dilation_w == 1) {
-        unpack_words(p, row, first, to);
+        unpack_pixels(p, rows, first, to, pixels);
+    } else if ((p->dilation_w == 1) && ((p->in_w * p->in_c) > 3)) {
+        unpack_words(p, rows, first, to, pixels);
     } else {
-        unpack_bytes(p, row, first, to);
+        unpack_bytes(p, rows, first, to, pixels);
     }
 }
 
-/* The windows of output columns x and x + 1. */
-LT_APART static void unpack_two(const lt_conv_4x2_s8 *p, const void *const *rows, int32_t x, int32_t *to)
+/* The windows of two output columns, the first of which begins in column `first`. */
+LT_APART static void unpack_two(const lt_conv_4x2_s8 *p, const void *const *rows, int32_t first, int32_t *to)
 {
-    int32_t first = (x * p->stride_w) - p->pad_left, second = first + p->stride_w;
-    int32_t both = (first >= 0) && (second <= p->last); /* the second is not left of the first */
+    int32_t second = first + p->stride_w;
+    if ((first < 0) || (second > p->last)) { /* the second is not left of the first */
+        unpack_window(p, rows, first, to, 2);
+        unpack_window(p, rows, second, to + 1, 2);
+        return;
+    }
     for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++, to += 4 * p->words) {
         const int8_t *row = *rows;
         if (row == NULL) {
-            unpack_zeros(to, p->input_zero, p->words);
-            unpack_zeros(to + 1, p->input_zero, p->words);
-        } else if (both && (p->flip != 0)) {
+            unpack_zeros(to, p->input_zero, 2 * p->words, 1);
+        } else if (p->flip != 0) {
             lt_4x2_unpack_flipped(to, row + (first * p->in_c), row + (second * p->in_c), p->words);
-        } else if (both != 0) {
-            lt_4x2_unpack(to, row + (first * p->in_c), row + (second * p->in_c), p->words);
         } else {
-            unpack_one(p, row, first, to);
-            unpack_one(p, row, second, to + 1);
+            lt_4x2_unpack(to, row + (first * p->in_c), row + (second * p->in_c), p->words);
         }
     }
 }
@@ -240,7 +270,7 @@ static inline void run_all(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt_4x
 
 /* A row but for its last `left` pixels, which is `direct` and `lean`, or not; returns where these go. */
 LT_INLINE lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t left, uint32_t direct,
-                         uint32_t lean, void (*two)(lt_4x2 *), void (*one)(lt_4x2 *))
+                         uint32_t lean, void (*two)(lt_4x2 *), void (*one)(lt_4x2 *), void (*bytes)(lt_4x2 *))
 {
     int32_t x = 0, end = p->out_w - left, out_c = p->out_c, rest = out_c & 3;
     int32_t paired = (lean != 0U) ? 0 : (end & ~1);
@@ -255,13 +285,18 @@ LT_INLINE lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t l
         }
     } else {
         for (; x < paired; x += 2) {
-            unpack_two(p, step->in, x, step->scratch);
+            unpack_two(p, step->in, (x * p->stride_w) - p->pad_left, step->scratch);
             run_all(p, two, &of, 2, out_c, rest);
         }
     }
+    if ((paired > 0) && (one != NULL) && (x < end)) { /* there is room for it */
+        unpack_window(p, step->in, (x * p->stride_w) - p->pad_left, step->scratch, 1);
+        run_all(p, one, &of, 1, out_c, rest);
+        x++;
+    }
     for (; x < end; x++) {
         of.x = window(p, step->in, x, step->scratch);
-        run_all(p, one, &of, 1, out_c, rest);
+        run_all(p, bytes, &of, 1, out_c, rest);
     }
     LT_MACS(p->out_w * p->kernel_h * p->kernel_w * p->in_c * p->out_c);
     return of;
@@ -270,14 +305,14 @@ LT_INLINE lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t l
 LT_SHARED void lt_conv_4x2_s8_row(const void *params, const lt_step *step)
 {
     const lt_conv_4x2_s8 *p = params;
-    lt_4x2 of = run_row(p, step, 0, p->direct, p->lean, lt_4x2_two, lt_4x2_one);
+    lt_4x2 of = run_row(p, step, 0, p->direct, p->lean, lt_4x2_two, lt_4x2_one, lt_4x2_one_packed);
     lt_clamp_row(step->out[0], of.out, p->low, p->high);
 }
 
 LT_SHARED void lt_conv_4x2_s8_any(const void *params, const lt_step *step)
 {
     const lt_conv_4x2_s8 *p = params;
-    lt_4x2 of = run_row(p, step, 0, p->direct, p->lean, lt_4x2_two_any, lt_4x2_one_any);
+    lt_4x2 of = run_row(p, step, 0, p->direct, p->lean, lt_4x2_two_any, NULL, lt_4x2_one_any);
     lt_clamp_row(step->out[0], of.out, p->low, p->high);
 }
 
@@ -285,7 +320,7 @@ LT_SHARED void lt_conv_4x2_s8_three(const void *params, const lt_step *step)
 {
     const lt_conv_4x2_s8 *p = params;
     int32_t left = p->out_w > 2 && (p->out_w & 1) != 0 ? 3 : 0, pitch = p->stride_w * p->in_c;
-    lt_4x2 of = run_row(p, step, left, 1, 0, lt_4x2_two, lt_4x2_one);
+    lt_4x2 of = run_row(p, step, left, 1, 0, lt_4x2_two, NULL, lt_4x2_one_packed);
     if (left > 0) {
         const int8_t *pixel = (const int8_t *)step->in[0] + (p->out_w - 3) * pitch;
         lt_4x2_unpack_three(step->scratch, pixel, pitch, p->words);
@@ -299,15 +334,15 @@ LT_SHARED void lt_conv_4x2_s8_three(const void *params, const lt_step *step)
 
 LT_SHARED void lt_4x2_unpack(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, int32_t words)
 {
-    unpack(to, pixel0, words, 0);
-    unpack(to + 1, pixel1, words, 0);
+    unpack(to, pixel0, words, 0, 2);
+    unpack(to + 1, pixel1, words, 0, 2);
 }
 
 LT_SHARED void lt_4x2_unpack_flipped(int32_t *to, const int8_t *pixel0, const int8_t *pixel1,
                                        int32_t words)
 {
-    unpack(to, pixel0, words, 0x80);
-    unpack(to + 1, pixel1, words, 0x80);
+    unpack(to, pixel0, words, 0x80, 2);
+    unpack(to + 1, pixel1, words, 0x80, 2);
 }
 
 /* sum + the products of both halves of two words, wrapping. */
@@ -358,8 +393,8 @@ static void pair_of(const int32_t *w, const int32_t *x, int32_t other, int32_t n
     }
 }
 
-/* All groups of so many pixels: of halves, or of one as bytes. */
-static void make(lt_4x2 *of, int32_t pixels, int32_t any)
+/* All groups of so many pixels: of halves, or of one that is `packed`, as bytes. */
+static void make(lt_4x2 *of, int32_t pixels, int32_t packed, int32_t any)
 {
     int8_t *out = of->out;
     int32_t words = any ? 4 : 2;
@@ -370,11 +405,11 @@ static void make(lt_4x2 *of, int32_t pixels, int32_t any)
                 int32_t sums[2] = {of->records[pair], of->records[2 + pair]}, halves[2];
                 const int32_t *scale = scales + (2 * words * pair);
                 int8_t *to = out + (2 * pair) + (pixel * of->out_c);
-                if (pixels > 1) {
+                if (packed == 0) {
                     const int32_t *x = (const int32_t *)of->x + pixel;
                     pair_of(weights + pair, x, pixels, 2 * pixels, of->quads, sums);
                 }
-                for (int32_t k = 0; pixels == 1 && k < of->quads; k++) {
+                for (int32_t k = 0; packed != 0 && k < of->quads; k++) {
                     const int8_t *x = (const int8_t *)of->x + 4 * k;
                     halves[0] = two_of(x, 0);
                     halves[1] = others_of(x, 0);
@@ -390,27 +425,32 @@ static void make(lt_4x2 *of, int32_t pixels, int32_t any)
 
 LT_SHARED void lt_4x2_two(lt_4x2 *of)
 {
-    make(of, 2, 0);
+    make(of, 2, 0, 0);
 }
 
 LT_SHARED void lt_4x2_three(lt_4x2 *of)
 {
-    make(of, 3, 0);
+    make(of, 3, 0, 0);
 }
 
 LT_SHARED void lt_4x2_one(lt_4x2 *of)
 {
-    make(of, 1, 0);
+    make(of, 1, 0, 0);
+}
+
+LT_SHARED void lt_4x2_one_packed(lt_4x2 *of)
+{
+    make(of, 1, 1, 0);
 }
 
 LT_SHARED void lt_4x2_two_any(lt_4x2 *of)
 {
-    make(of, 2, 1);
+    make(of, 2, 0, 1);
 }
 
 LT_SHARED void lt_4x2_one_any(lt_4x2 *of)
 {
-    make(of, 1, 1);
+    make(of, 1, 1, 1);
 }
 
 #endif

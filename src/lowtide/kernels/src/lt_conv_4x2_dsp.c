@@ -200,12 +200,8 @@ LT_SHARED NAKED void lt_4x2_two_any(lt_4x2 *of UNUSED)
 }
 
 /* Sums of one pixel: of c0 low r2; of c2 low r3; of c0 and c1 raw r4; of c2 and c3 raw r5. r0 weights,
- * r1 bytes, lr their end; r6, r7 halves of four of them; r8 to r11 weights. */
-#define QUAD_1 /* 64 bytes */                                                                        \
-    "ldr r7, [r1], #4\n\t"                                                                           \
-    "ldm r0!, {r8-r11}\n\t"                                                                          \
-    "sxtb16 r6, r7\n\t"                                                                              \
-    "sxtb16 r7, r7, ror #8\n\t"                                                                      \
+ * r1 what is multiplied, lr its end; r6, r7 halves of four products; r8 to r11 weights. */
+#define SUMS_1                                                                                       \
     "smlad r4, r8, r6, r4\n\t"                                                                       \
     "smlad r5, r9, r6, r5\n\t"                                                                       \
     "sxtb16 r8, r8\n\t"                                                                              \
@@ -218,6 +214,14 @@ LT_SHARED NAKED void lt_4x2_two_any(lt_4x2 *of UNUSED)
     "sxtb16 r11, r11\n\t"                                                                            \
     "smlad r2, r10, r7, r2\n\t"                                                                      \
     "smlad r3, r11, r7, r3\n\t"
+#define QUAD_1 /* 56 bytes */                                                                        \
+    "ldrd r6, r7, [r1], #8\n\t"                                                                      \
+    "ldm r0!, {r8-r11}\n\t" SUMS_1
+#define QUAD_1_PACKED /* 64 bytes */                                                                 \
+    "ldr r7, [r1], #4\n\t"                                                                           \
+    "ldm r0!, {r8-r11}\n\t"                                                                          \
+    "sxtb16 r6, r7\n\t"                                                                              \
+    "sxtb16 r7, r7, ror #8\n\t" SUMS_1
 
 #define PUT_1_ALL                                                                                    \
     "ldr r1, [sp, #12]\n\t" NEXT_SCALE LOW("r2") PUT_0 NEXT_SCALE HIGH("r4") PUT_0 NEXT_SCALE        \
@@ -234,16 +238,17 @@ LT_SHARED NAKED void lt_4x2_two_any(lt_4x2 *of UNUSED)
     "strb r5, [r1], #1\n\t"
 
 /* On the stack: 0 of, 4 x, 8 its end, 12 out, 16 where the first turn begins, 20 the end of out. */
-#define ONE(PUT)                                                                                     \
+#define ONE(QUAD, size, shift, PUT)                                                                  \
     __asm__("push {r4-r11, lr}\n\t"                                                                  \
             "ldm r0, {r6-r11}\n\t"                                                                   \
             "rsb r1, r8, #0\n\t"                                                                     \
             "and r1, r1, #3\n\t"                                                                     \
+            "mov r2, #" size "\n\t"                                                                  \
             "adr r3, 2f\n\t"                                                                         \
-            "add r4, r3, r1, lsl #6\n\t"                                                             \
+            "mla r4, r1, r2, r3\n\t"                                                                 \
             "orr r4, r4, #1\n\t"                                                                     \
             "mov r1, r7\n\t"                                                                         \
-            "add r2, r7, r8, lsl #2\n\t"                                                             \
+            "add r2, r7, r8, lsl #" shift "\n\t"                                                     \
             "mov r3, r9\n\t"                                                                         \
             "add r5, r9, r11, lsl #2\n\t"                                                            \
             "push {r0-r5}\n\t"                                                                       \
@@ -253,7 +258,7 @@ LT_SHARED NAKED void lt_4x2_two_any(lt_4x2 *of UNUSED)
             "ldrd r1, lr, [sp, #4]\n\t"                                                              \
             "ldr pc, [sp, #16]\n\t"                                                                  \
             ".balign 4\n"                                                                            \
-            "2:\n\t" QUAD_1 QUAD_1 QUAD_1 QUAD_1                                                     \
+            "2:\n\t" QUAD QUAD QUAD QUAD                                                             \
             "cmp r1, lr\n\t"                                                                         \
             "bne 2b\n\t"                                                                             \
             "ldr r6, [sp, #20]\n\t"                                                                  \
@@ -269,12 +274,17 @@ LT_SHARED NAKED void lt_4x2_two_any(lt_4x2 *of UNUSED)
 
 LT_SHARED NAKED void lt_4x2_one(lt_4x2 *of UNUSED)
 {
-    ONE(PUT_1_ALL);
+    ONE(QUAD_1, "56", "3", PUT_1_ALL);
+}
+
+LT_SHARED NAKED void lt_4x2_one_packed(lt_4x2 *of UNUSED)
+{
+    ONE(QUAD_1_PACKED, "64", "2", PUT_1_ALL);
 }
 
 LT_SHARED NAKED void lt_4x2_one_any(lt_4x2 *of UNUSED)
 {
-    ONE(PUT_1_ANY);
+    ONE(QUAD_1_PACKED, "64", "2", PUT_1_ANY);
 }
 
 /* A pair of channels of three pixels: low r2, r3, r4, raw r5, r6, r7; r0 weights, r1 halves, lr their end,

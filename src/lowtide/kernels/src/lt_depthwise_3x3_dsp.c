@@ -79,7 +79,7 @@
  * r6, r7, r8 twice the weights of rows 0 and 1 in columns 0, 1, 2; r9 those of row 2 in columns 0, 1;
  * r10 that of row 2 in column 2 as high half, the shift as low half;
  * r11 bias, r12 multiplier, lr centre; r3, r4, r5 sums under way.
- * On the stack: the piece, and behind the last column that is read (of channel 0).
+ * On the stack: the piece, and behind the last column that a turn reads (of channel 0).
  *
  * SETUP: the column `from` bytes on from the first is the channel's. */
 #define SETUP_NARROW(from)                                                                           \
@@ -157,42 +157,47 @@
 /* One column: the third of `oldest`, the second of `middle`, the first of `newest`. */
 #define COLUMN_1(FACTORS, newest, middle, oldest, p, q, h, at)                                       \
     LOAD BEGIN(newest, p, q, h) GO_ON(middle, p, q, h) END(oldest, p, q, h) STORE_##FACTORS(oldest, at)
-/* A channel. Three columns a turn; if there are other than threes, it begins with the second or the
- * third of a turn, and the sums are where these expect them. r3 is how many there are of the first turn. */
+/* A channel. Three columns a turn, and the last one by itself, which begins no sums. If there are other than
+ * threes before it, the first turn begins with the second or the third, and the sums are where these expect
+ * them. r3 is how far from four bytes behind the jump the first turn begins. */
 #define CHANNEL_1(FACTORS, from, p, q, h, at)                                                        \
     SETUP_##FACTORS(from)                                                                            \
     LOAD BEGIN("r5", p, q, h)                                                                        \
     LOAD GO_ON("r5", p, q, h) BEGIN("r4", p, q, h)                                                   \
     "ldr r3, [sp, #8]\n\t"                                                                           \
-    "cbz r3, 1f\n\t"                                                                                 \
-    "cmp r3, #2\n\t"                                                                                 \
-    "mov r3, r4\n\t"                                                                                 \
-    "ite eq\n\t"                                                                                     \
-    "moveq r4, r5\n\t"                                                                               \
-    "movne r3, r5\n\t"                                                                               \
-    "beq 2f\n\t"                                                                                     \
+    "add pc, r3\n\t"                                                                                 \
+    "b 4f\n\t"                                                                                       \
+    "mov r3, r5\n\t"                                                                                 \
     "mov r5, r4\n\t"                                                                                 \
-    "b 3f\n"                                                                                         \
+    "b 3f\n\t"                                                                                       \
+    "mov r3, r4\n\t"                                                                                 \
+    "mov r4, r5\n\t"                                                                                 \
+    "b 2f\n"                                                                                         \
     "1:\n\t" COLUMN_1(FACTORS, "r3", "r4", "r5", p, q, h, at)                                        \
     "2:\n\t" COLUMN_1(FACTORS, "r5", "r3", "r4", p, q, h, at)                                        \
     "3:\n\t" COLUMN_1(FACTORS, "r4", "r5", "r3", p, q, h, at)                                        \
     "ldr r1, [sp, #4]\n\t"                                                                           \
     "cmp r0, r1\n\t"                                                                                 \
-    "blo 1b\n\t"
+    "blo 1b\n"                                                                                       \
+    "4:\n\t" LOAD END("r5", p, q, h) STORE_##FACTORS("r5", at)
 
 /* `kept` are registers with what is on the stack, `size` their bytes. */
 #define MAKE_1(FACTORS, kept, size)                                                                  \
     __asm__("push {r4-r11, lr}\n\t"                                                                  \
-            "ldr r1, [r0, #52]\n\t"                                                                  \
-            "ldr r2, [r0]\n\t"                                                                       \
+            "ldr r2, [r0, #52]\n\t"                                                                  \
+            "ldr r1, [r0]\n\t"                                                                       \
             "movs r3, #24\n\t"                                                                       \
-            "mla r2, r3, r1, r2\n\t"                                                                 \
-            "adds r2, r2, #48\n\t" /* n + 2 columns */                                               \
+            "mla r1, r3, r2, r1\n\t"                                                                 \
+            "adds r1, r1, #24\n\t" /* n + 1 columns */                                               \
+            "adds r2, r2, #1\n\t"                                                                    \
             "movs r3, #3\n\t"                                                                        \
-            "udiv r12, r1, r3\n\t"                                                                   \
-            "mls r3, r12, r3, r1\n\t"                                                                \
-            "mov r1, r2\n\t"                                                                         \
-            "mov r2, r3\n\t"                                                                         \
+            "udiv r12, r2, r3\n\t"                                                                   \
+            "mls r3, r12, r3, r2\n\t"                                                                \
+            "cmp r2, #2\n\t"                                                                         \
+            "add r2, r3, r3, lsl #1\n\t"                                                             \
+            "lsl r2, r2, #1\n\t" /* 6 * ((n + 1) % 3) */                                             \
+            "it eq\n\t"                                                                              \
+            "mvneq r2, #1\n\t" /* or -2 if n is 1 */                                                 \
             "push {" kept "}\n"                                                                      \
             "9:\n\t" COLUMNS                                                                         \
             CHANNEL_1(FACTORS, "0", "r1", "r2", "b", "-48")                                          \

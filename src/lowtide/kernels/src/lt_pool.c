@@ -80,11 +80,44 @@ static void reset(const lt_pool *p, int32_t *rows, int32_t *totals, int32_t star
     }
 }
 
-/* Join a pixel, elements `in` and on of a row, to the totals of its channels. */
-LT_INLINE void join_pixel(int32_t *totals, const void *row, int32_t in, int32_t channels, lt_elem type,
-                          kind k, flips flip)
+#if defined(LT_DSP) && !defined(LT_HELIUM)
+#define MOST_COLUMNS 128 /* sums of so many bytes fit into halves */
+
+/* Add the columns [first, end) of a row of bytes to the totals of its channels, four channels at a time.
+ * Returns the first channel that is left. */
+LT_INLINE int32_t add_fours(int32_t *totals, const int8_t *row, columns of, int32_t channels, lt_elem type,
+                            flips flip)
 {
     int32_t c = 0;
+    for (; (c + 4) <= channels; c += 4) {
+        const int8_t *pixel = row + (of.first * channels) + c;
+        for (int32_t left = of.end - of.first; left > 0; left -= MOST_COLUMNS) {
+            int32_t even = 0, odd = 0;
+            for (int32_t i = (left < MOST_COLUMNS) ? left : MOST_COLUMNS; i > 0; i--, pixel += channels) {
+                uint32_t word = (uint32_t)lt_load(pixel) ^ ((uint32_t)flip.in * 0x01010101U);
+                if (type == LT_S8) {
+                    __asm__("sxtab16 %0, %0, %1" : "+r"(even) : "r"(word));
+                    __asm__("sxtab16 %0, %0, %1, ror #8" : "+r"(odd) : "r"(word));
+                } else {
+                    __asm__("uxtab16 %0, %0, %1" : "+r"(even) : "r"(word));
+                    __asm__("uxtab16 %0, %0, %1, ror #8" : "+r"(odd) : "r"(word));
+                }
+            }
+            totals[c] += (int16_t)even;
+            totals[c + 1] += (int16_t)odd;
+            totals[c + 2] += even >> 16;
+            totals[c + 3] += odd >> 16;
+        }
+    }
+    return c;
+}
+#endif
+
+/* Join a pixel, elements `in` and on of a row, to the totals of its channels, from channel c on. */
+LT_INLINE void join_pixel(int32_t *totals, const void *row, int32_t in, int32_t c, int32_t channels,
+                          lt_elem type, kind k, flips flip)
+{
+    in += c;
 #ifdef LT_HELIUM
     if ((type == LT_S8) || (type == LT_U8)) {
         const uint32x4_t sign = vdupq_n_u32((uint32_t)flip.in);
@@ -131,9 +164,14 @@ LT_INLINE void eat(const lt_pool *p, const lt_step *step, lt_elem type, kind k, 
     ++*rows;
     for (int32_t x = 0; x < p->out_w; x++) {
         columns window_x = window(p, x);
-        int32_t in = window_x.first * p->channels;
+        int32_t in = window_x.first * p->channels, c = 0;
+#if defined(LT_DSP) && !defined(LT_HELIUM)
+        if ((k == AVERAGE) && ((type == LT_S8) || (type == LT_U8))) {
+            c = add_fours(totals, step->in[0], window_x, p->channels, type, flip);
+        }
+#endif
         for (int32_t i = window_x.first; i < window_x.end; i++, in += p->channels) {
-            join_pixel(totals, step->in[0], in, p->channels, type, k, flip);
+            join_pixel(totals, step->in[0], in, c, p->channels, type, k, flip);
         }
         totals += p->channels;
     }

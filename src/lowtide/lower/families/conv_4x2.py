@@ -1,5 +1,5 @@
 """lt_conv_4x2.h: convolutions and dense layers by four channels of two pixels, on cores with Arm's DSP
-extension."""
+extension; but one pixel of one or two channels is for lt_conv_packed."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def _is_direct(over: Footprint | Windows) -> bool:
 
 
 def _fits(layer: Layer) -> bool:
-    over, quads = layer.over, _quads(layer.over)
+    over, quads, direct = layer.over, _quads(layer.over), _is_direct(layer.over)
     if not layer.target.has_dsp or layer.is_depthwise or quads > MAX_SIZE:
         return False
-    if over.taps == over.out_w == 1 and not _is_direct(over) and quads > _SMALL:
+    if over.taps == over.out_w == 1 and (layer.out_c < 3 or (quads > _SMALL and not direct)):
         return False
     return quads <= max(_SMALL, _MORE * -(-over.products // 4)) and layer.is_quick(_small_enough)
 
@@ -57,8 +57,8 @@ def _small_enough(quick: packed.Narrow) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """Windows of a row: pairs that are read at once; of other pairs, windows that are all there and
-    those that are not; single ones likewise. Of those that are not, their taps in padding."""
+    """Windows of a row: pairs that are read at once; others that are all there, and those that are
+    not; single ones likewise, where there is no pair. Of those that are not, their taps in padding."""
 
     pairs: int = 0
     ones: int = 0
@@ -89,16 +89,16 @@ class Conv4x2(ByPixels):
         (pairs, singles), direct = self.split(columns), _is_direct(of)
         threes = int(self.three and singles > 0 and pairs > 0)
         pairs, singles = pairs - threes, singles - threes
-        seen = _Seen(pairs, singles=singles) if direct else self._seen(columns, padded)
-        taps, by_words = of.axis.kernel, of.in_c % 4 == 0
+        halves, taps, by_words = singles if pairs else 0, of.axis.kernel, of.in_c % 4 == 0
+        seen = _Seen(pairs + halves, singles=0) if direct else self._seen(columns, padded)
         each = of.in_c // 4 if by_words else of.in_c
         apart = of.axis.dilation > 1 and taps > 1
         edges = "edge_words" if by_words else "apart_bytes" if apart else "edge_bytes"
         found = {
-            # Instructions of lt_4x2_two, lt_4x2_three, lt_4x2_one and lt_4x2_unpack.
+            # Instructions of lt_4x2_two, _three, _one (or _one_packed, if none are two) and _unpack.
             "assembly": steps * groups * pairs * (73 + 24 * quads + 3 * turns)
             + steps * groups * threes * (128 + 36 * quads + 4 * turns)
-            + steps * groups * singles * (42 + 16 * quads + 2 * turns)
+            + steps * groups * singles * (42 + (14 if halves else 16) * quads + 2 * turns)
             + of.rows * seen.pairs * (6 + 7 * words + 2 * (words // 2)),
             "pair": steps * (pairs + threes),
             "single": steps * singles,
@@ -109,17 +109,17 @@ class Conv4x2(ByPixels):
         if direct:
             return found
         return found | {
-            "unpacked_rows": (of.rows + of.padding) * pairs,
-            "unpacked_padding": of.padding * pairs * words,
+            "unpacked_rows": (of.rows + of.padding) * (pairs + halves),
+            "unpacked_padding": of.padding * (pairs + halves) * words,
             "ones": of.rows * seen.ones,
             "one_words": of.rows * seen.ones * words,
             "edges": of.rows * seen.edges,
             "edge_taps": of.rows * seen.edges * taps,
             edges: of.rows * (seen.edges * taps - seen.padded) * each,
             f"{edges}_of_padding": of.rows * seen.padded * each,
-            "copied_rows": (of.rows + of.padding) * singles,
+            "copied_rows": (of.rows + of.padding) * (singles - halves),
             "copied_words": of.rows * seen.singles * words,
-            "copied_padding": of.padding * singles * words,
+            "copied_padding": of.padding * (singles - halves) * words,
             "copied_taps": of.rows * seen.single_edges * taps,
             "copied_bytes": of.rows * (seen.single_edges * taps - seen.single_padded) * of.in_c,
             "filled_bytes": of.rows * seen.single_padded * of.in_c,
@@ -138,9 +138,9 @@ class Conv4x2(ByPixels):
             inside = [0 <= first <= last for first in firsts]
             missing = [padded_taps(1, first, of.in_w, axis) for first in firsts]
         fast = [inside[x] and inside[x + 1] for x in range(0, 2 * pairs, 2)]
-        slow = [x for x in range(2 * pairs) if not fast[x // 2]]
+        slow = [x for x in range(columns if pairs else 0) if x >= 2 * pairs or not fast[x // 2]]
         edges = [x for x in slow if not inside[x]]
-        alone = range(2 * pairs, columns)
+        alone = range(0 if pairs else columns)
         lost = [x for x in alone if not inside[x]]
         return _Seen(
             sum(fast),

@@ -93,8 +93,8 @@ def of_four(stride: int, n: int) -> float:
 
 def _made_1(n: int) -> float:
     """Instructions for n windows, once columns are unpacked, of lt_3x3_make_1: a turn is of three
-    windows, and may begin in its middle; results go two by two."""
-    return 4 * (27 + 12 * n + 3 * -(-n // 3) + (0, 8, 6)[n % 3]) + 3.5 * n
+    windows, and may begin in its middle, the last is apart; results go two by two."""
+    return 4 * (23 + 12 * n + 3 * -(-(n - 1) // 3) + (0, 3, 3)[(n - 1) % 3]) + 3.5 * n
 
 
 def _made_2(n: int) -> float:
