@@ -28,6 +28,16 @@ static inline int32_t others_of(const int8_t *x, uint32_t flip)
 #endif
 }
 
+/* sum + the products of both halves of two words, wrapping. */
+static inline int32_t dual(int32_t a, int32_t b, int32_t sum)
+{
+#ifdef LT_DSP
+    return lt_dual(a, b, sum);
+#else
+    return lt_add(sum, lt_add((int16_t)a * (int16_t)b, (a >> 16) * (b >> 16)));
+#endif
+}
+
 /* Unpack one of `pixels` pixels. */
 static inline void unpack(int32_t *to, const int8_t *from, int32_t words, uint32_t flip, int32_t pixels)
 {
@@ -254,6 +264,20 @@ LT_APART static void run_rest(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt
     of->groups = p->out_c >> 2;
 }
 
+/* The last channel of a pixel of bytes, before `out`, if it is the only one beyond the last four: half of its
+ * words are 0, and the others have the weights of no other channel. */
+LT_APART static void run_last(const lt_4x2 *of)
+{
+    const int32_t *w = of->records + 4, *scale = w + (4 * of->quads);
+    const int8_t *x = of->x;
+    int32_t sum = of->records[0], shift = scale[1] & 0xFF;
+    for (; w != scale; w += 4, x += 4) {
+        sum = dual(w[2], others_of(x, 0), dual(w[0], two_of(x, 0), sum));
+    }
+    sum = lt_narrow(lt_add(sum, sum), scale[0], scale[1] >> 8, shift);
+    of->out[-1] = (int8_t)lt_clamp(sum, INT8_MIN, INT8_MAX);
+}
+
 /* All channels of the pixels of `of`, by `run`; `rest` are those beyond the last four. */
 static inline void run_all(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt_4x2 *of, int32_t pixels,
                            int32_t out_c, int32_t rest)
@@ -296,7 +320,10 @@ LT_INLINE lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t l
     }
     for (; x < end; x++) {
         of.x = window(p, step->in, x, step->scratch);
-        run_all(p, bytes, &of, 1, out_c, rest);
+        run_all(p, bytes, &of, 1, out_c, ((one != NULL) && (rest == 1)) ? 0 : rest);
+        if ((one != NULL) && (rest == 1)) {
+            run_last(&of);
+        }
     }
     LT_MACS(p->out_w * p->kernel_h * p->kernel_w * p->in_c * p->out_c);
     return of;
@@ -343,12 +370,6 @@ LT_SHARED void lt_4x2_unpack_flipped(int32_t *to, const int8_t *pixel0, const in
 {
     unpack(to, pixel0, words, 0x80, 2);
     unpack(to + 1, pixel1, words, 0x80, 2);
-}
-
-/* sum + the products of both halves of two words, wrapping. */
-static int32_t dual(int32_t a, int32_t b, int32_t sum)
-{
-    return lt_add(sum, lt_add((int16_t)a * (int16_t)b, (a >> 16) * (b >> 16)));
 }
 
 /* The low bytes of both halves of a word, as halves. */

@@ -1,5 +1,5 @@
 """lt_conv_4x2.h: convolutions and dense layers by four channels of two pixels, on cores with Arm's DSP
-extension; but one pixel of one or two channels is for lt_conv_packed."""
+extension."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def _is_direct(over: Footprint | Windows) -> bool:
 
 
 def _fits(layer: Layer) -> bool:
-    over, quads, direct = layer.over, _quads(layer.over), _is_direct(layer.over)
+    over, quads = layer.over, _quads(layer.over)
     if not layer.target.has_dsp or layer.is_depthwise or quads > MAX_SIZE:
         return False
-    if over.taps == over.out_w == 1 and (layer.out_c < 3 or (quads > _SMALL and not direct)):
+    if over.taps == over.out_w == 1 and not _is_direct(over) and quads > _SMALL:
         return False
     return quads <= max(_SMALL, _MORE * -(-over.products // 4)) and layer.is_quick(_small_enough)
 
@@ -86,19 +86,19 @@ class Conv4x2(ByPixels):
         """What is done to make `columns` columns; those of padding count if these are all."""
         of, steps, groups, quads = self.of, self.of.steps, -(-self.of.out_c // 4), self.quads
         words, turns, rest = quads // of.kernel_h, -(-quads // 4), of.out_c % 4
-        (pairs, singles), direct = self.split(columns), _is_direct(of)
+        (pairs, singles), direct, taps = self.split(columns), _is_direct(of), of.axis.kernel
         threes = int(self.three and singles > 0 and pairs > 0)
         pairs, singles = pairs - threes, singles - threes
-        halves, taps, by_words = singles if pairs else 0, of.axis.kernel, of.in_c % 4 == 0
+        halves, one = (singles, 14.0) if pairs else (0, 16 - 6 * (rest == 1) / groups)
         seen = _Seen(pairs + halves, singles=0) if direct else self._seen(columns, padded)
-        each = of.in_c // 4 if by_words else of.in_c
+        by_words, each = of.in_c % 4 == 0, of.in_c if of.in_c % 4 else of.in_c // 4
         apart = of.axis.dilation > 1 and taps > 1
         edges = "edge_words" if by_words else "apart_bytes" if apart else "edge_bytes"
         found = {
-            # Instructions of lt_4x2_two, _three, _one (or _one_packed, if none are two) and _unpack.
+            # Instructions of lt_4x2_two, _three, _one (_one_packed where no two are) and _unpack.
             "assembly": steps * groups * pairs * (73 + 24 * quads + 3 * turns)
             + steps * groups * threes * (128 + 36 * quads + 4 * turns)
-            + steps * groups * singles * (42 + (14 if halves else 16) * quads + 2 * turns)
+            + steps * groups * singles * (42 + one * quads + 2 * turns)
             + of.rows * seen.pairs * (6 + 7 * words + 2 * (words // 2)),
             "pair": steps * (pairs + threes),
             "single": steps * singles,
