@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 def without_origin(files: Mapping[str, bytes]) -> dict[str, bytes]:
     """The files with neither the header's comment nor the README's section."""
-    comment, section = rb"/\* Made of .*?\*/\n", rb"## Where it is from\n.*?(?=\n## |\Z)"
+    comment, section = rb"/\* Made from .*?\*/\n", rb"## Where it is from\n.*?(?=\n## |\Z)"
     return {
         name: re.sub(comment if name.endswith(".h") else section, b"", content, flags=re.DOTALL)
         if name.endswith(".h") or name == "README.md"

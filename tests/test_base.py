@@ -113,33 +113,35 @@ def test_what_starts_quickly_imports_little(tmp_path: Path, code: str, needless:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "remedy"),
+    ("arguments", "extra"),
     [
-        (("reorder", NETWORK, "-o", "new.tflite"), "lowtide[verify]"),
-        (("verify", NETWORK), "lowtide[verify]"),
-        (("run", NETWORK, "--board", "mps2-an386"), "lowtide[verify]"),
-        (("analyze", NETWORK, "--plot", "x.png"), "lowtide[plot]"),
-        (("plan", NETWORK, "--plot", "x.png"), "lowtide[plot]"),
-        (("plan", NETWORK, "--front", "--plot", "x.png"), "lowtide[plot]"),
+        (("reorder", NETWORK, "-o", "new.tflite"), "verify"),
+        (("verify", NETWORK), "verify"),
+        (("run", NETWORK, "--board", "mps2-an386"), "verify"),
+        (("analyze", NETWORK, "--plot", "x.png"), "plot"),
+        (("plan", NETWORK, "--plot", "x.png"), "plot"),
+        (("plan", NETWORK, "--front", "--plot", "x.png"), "plot"),
     ],
 )
 def test_what_is_missing_is_named(
-    bare: dict[str, str], tmp_path: Path, arguments: tuple[str, ...], remedy: str
+    bare: dict[str, str], tmp_path: Path, arguments: tuple[str, ...], extra: str
 ) -> None:
     done = lowtide(bare, tmp_path, *arguments)
     assert done.returncode == 4, done.stderr
     assert done.stdout == ""
     last = done.stderr.splitlines()[-2:]
-    if remedy == "lowtide[plot]":
+    if extra == "plot":
         assert last == [
             "lowtide: matplotlib is not installed (not in the base)",
-            '  remedy: install it: pip install "lowtide[plot]"; to write an .svg, you need nothing',
+            '  remedy: run `pip install ".[plot]"` in your checkout of lowtide; to write an .svg, you '
+            "need nothing",
         ]
     else:
         assert last == [
             "lowtide: TensorFlow Lite Micro is not installed (not in the base); LiteRT is not "
             "installed (not in the base)",
-            '  remedy: install TensorFlow Lite Micro or LiteRT: pip install "lowtide[verify]"',
+            '  remedy: install TensorFlow Lite Micro or LiteRT: run `pip install ".[verify]"` in your '
+            "checkout of lowtide",
         ]
     assert [path.name for path in tmp_path.iterdir()] == ["refused"]
 

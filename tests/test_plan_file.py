@@ -42,8 +42,8 @@ from random_nets import random_network
 MODEL = "figure1"
 SEEDS = range(12)
 WRITE = "write one with `lowtide plan MODEL -o FILE`"
-ANEW = "write it anew with `lowtide plan MODEL -o FILE`"
-PLAN_ANEW = "write the plan anew with `lowtide plan MODEL -o FILE`"
+ANEW = "write it again with `lowtide plan MODEL -o FILE`"
+PLAN_ANEW = "write the plan again with `lowtide plan MODEL -o FILE`"
 
 
 @cache
@@ -168,7 +168,7 @@ def test_plans_of_other_graphs(tmp_path: Path) -> None:
         "the plan is for another graph of this model, which another version simplified, or for "
         "another part of it"
     )
-    assert caught.value.remedy == "plan the model anew with `lowtide plan MODEL -o FILE`"
+    assert caught.value.remedy == "plan the model again with `lowtide plan MODEL -o FILE`"
     for key in ("graph_sha256", "simplified"):
         wrong = {**document, key: 5}
         with pytest.raises(UsageError, match="is damaged"):

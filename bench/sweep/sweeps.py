@@ -21,6 +21,7 @@ from bench.shared.tables import Row, amount, verdict
 from bench.shared.work import note
 from bench.sweep.networks import file_of, write_networks
 from lowtide import Graph, Shapes
+from lowtide.errors import how_to_install
 from lowtide.sweep.tables import read_rows
 
 _TIMES = 1.8
@@ -124,7 +125,7 @@ def engines() -> list[Row]:
 def _agrees(engine: str, folder: Path, local: Path) -> Row:
     on, asked = f"{_AGREEING} candidates, {engine} and local", "identical rows"
     if find_spec({"dask": "distributed"}.get(engine, engine)) is None:
-        return Row(on, asked, f"needs {engine}: pip install 'lowtide[{engine}]'", "not measured")
+        return Row(on, asked, f"needs {engine}: {how_to_install(engine)}", "not measured")
     out = folder.parent / f"{engine}.jsonl"
     _sweep(out, folder, "--jobs", "2", "--engine", engine)
     same = out.read_bytes() == local.read_bytes()

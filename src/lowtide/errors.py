@@ -34,6 +34,11 @@ def _again(kind: type[LowtideError], args: tuple[object, ...], state: dict[str, 
     return error
 
 
+def how_to_install(extra: str) -> str:
+    """The remedy for packages that the extra has. There is no release, so a checkout has to do."""
+    return f'run `pip install ".[{extra}]"` in your checkout of lowtide'
+
+
 class DiffersError(LowtideError):
     """A result is not bit for bit what the reference kernels give."""
 

@@ -1,7 +1,7 @@
 """What a program's user may choose, word by word: the types of options whose values are words.
 
-Why on the ground floor: rows are prepared, programs assembled and references asked by these words, and
-the command line, which has to start at once, offers them without importing any of that.
+Why a module of its own that imports nothing: planning, assembly and the reference engines all use these
+words. The command line, which must start at once, offers them without importing any of those.
 """
 
 from __future__ import annotations

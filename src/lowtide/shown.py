@@ -1,7 +1,7 @@
 """Results that a notebook shows as HTML.
 
-Why a base class here, and the drawing elsewhere: a notebook asks each object for `_repr_html_`, and
-what makes HTML of results comes after them in the house. So the package registers it here.
+Why only a base class here: a notebook asks each object for `_repr_html_`, but this module cannot import
+the code that makes HTML of results, which imports the results. So the package registers that code here.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command import call, fine
+from command import call, fine, refused
 
 from lowtide.commands.loading import Program
 from networks import compiled, contents
@@ -62,6 +62,17 @@ def test_the_document() -> None:
         "rms": 0,
         "snr_db": None,
     }
+
+
+@pytest.mark.usefixtures("folder")
+def test_sliding_windows_are_refused_before_data_is_read() -> None:
+    nothing = ("evaluate", "kws.tflite", "--data", "none.npz", "--against", "none.tflite")
+    cause = "a program with a sliding window takes the rows of one recording, not arrays"
+    result = call(*nothing, "--labels", "none.npy", "--hop", "2")
+    refused(result, 2, cause, "leave out --hop here: the outputs are the same")
+    fine(call("plan", "kws.tflite", "--hop", "2", "--keep", "1", "-o", "plan.json"))
+    planned = ("evaluate", "kws.tflite", "--data", "none.npz", "--plan", "plan.json")
+    refused(call(*planned), 2, cause)
 
 
 @pytest.mark.usefixtures("folder")

@@ -162,4 +162,4 @@ def test_a_damaged_number_of_rows_in_a_go(tmp_path: Path) -> None:
         document["stages"][0]["rows_in_a_go"] = wrong
         file.write_text(json.dumps(document))
         result = call("plan", SLOW[0], "--plan", file)
-        refused(result, 2, f"the plan {file} is damaged: ", "write it anew with `lowtide plan ")
+        refused(result, 2, f"the plan {file} is damaged: ", "write it again with `lowtide plan ")

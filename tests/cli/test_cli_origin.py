@@ -14,6 +14,7 @@ import pytest
 from command import Result, call, fine, refused
 
 from lowtide.cli.deploy import PACKAGES
+from lowtide.emit.origin import made_of
 from networks import contents
 
 DIGEST = hashlib.sha256(contents("figure1")).hexdigest()
@@ -57,7 +58,7 @@ def test_the_command_makes_the_same_again(
     fine(call("compile", model, "-o", first, "--effort", "0.2", *given))
     readme = (first / "README.md").read_text()
     assert (
-        f"Made of `my net.tflite`, SHA-256 `{DIGEST}`, by lowtide {version('lowtide')}:" in readme
+        f"Made from `my net.tflite`, SHA-256 `{DIGEST}`, by lowtide {version('lowtide')}:" in readme
     )
     fine(_typed(_command(first), model, second))
     made, again = (
@@ -66,7 +67,7 @@ def test_the_command_makes_the_same_again(
     )
     assert made == again
     header = next(first.rglob(f"{name}.h")).read_text()
-    assert f"/* Made of my net.tflite, SHA-256 {DIGEST}," in header
+    assert f"/* Made from my net.tflite, SHA-256 {DIGEST}," in header
     assert str(tmp_path) not in readme + header
     assert f"{first} is up to date, in all {len(made)} files." in fine(
         call("check", model, "--bundle", first)
@@ -157,7 +158,13 @@ def test_documents_and_the_page_say_it_too(model: Path, tmp_path: Path) -> None:
     fine(_typed(plan["command"], model, tmp_path / "plan.json"))
     page = tmp_path / "r.html"
     fine(call("report", model, "-o", page))
-    said = (
-        f"Made of my net.tflite, SHA-256 {DIGEST}, by lowtide {version('lowtide')}: lowtide report"
-    )
+    said = f"Made from my net.tflite, SHA-256 {DIGEST}, by lowtide {version('lowtide')}: lowtide report"
     assert said in page.read_text()
+
+
+@pytest.mark.parametrize("word", ["from", "of"])
+def test_readmes_of_both_wordings_are_read(word: str) -> None:
+    """Bundles that an earlier version made say "of"."""
+    assert made_of(f"Made {word} `a b.tflite`, SHA-256 `0af`, by lowtide 0.1.0:\n") == (
+        *("a b.tflite", "0af", "0.1.0"),
+    )

@@ -202,7 +202,7 @@ def test_a_limit_that_cannot_be_kept(command: str, model: Path, tmp_path: Path) 
         1,
         "no plan of this network fits an arena of 1 bytes; the smallest plan needs "
         f"{least['arena_bytes']:,} bytes at {least['overhead']:.3f} times the MACs; operator",
-        "allow more RAM: no input mode fits in this much",
+        "allow more RAM; no input mode fits in this limit",
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -291,17 +291,17 @@ def test_plans_that_cannot_be(command: str, model: Path, tmp_path: Path) -> None
         (
             {**good, "stages": [{**first, "strip_width": 0}, *others]},
             f"the plan {path} is damaged: ValueError('0 is no width')",
-            "write it anew with `lowtide plan MODEL -o FILE`",
+            "write it again with `lowtide plan MODEL -o FILE`",
         ),
         (
             {**good, "stages": [*good["stages"], {"operators": [99]}]},
             "the plan names operator 99, which the network lacks",
-            "write the plan anew with `lowtide plan MODEL -o FILE`",
+            "write the plan again with `lowtide plan MODEL -o FILE`",
         ),
         (
             {**good, "stages": [*good["stages"], first]},
             f"the plan names operator {first['operators'][0]} twice",
-            "write the plan anew with `lowtide plan MODEL -o FILE`",
+            "write the plan again with `lowtide plan MODEL -o FILE`",
         ),
         (
             {**good, "stages": [last, *good["stages"][:-1]]},
@@ -311,7 +311,7 @@ def test_plans_that_cannot_be(command: str, model: Path, tmp_path: Path) -> None
         (
             {**good, "stages": good["stages"][:-1]},
             f"operator {last['operators'][0]} is in no stage of the plan",
-            "write the plan anew with `lowtide plan MODEL -o FILE`",
+            "write the plan again with `lowtide plan MODEL -o FILE`",
         ),
         (
             {**good, "stages": [*good["stages"][:-1], {**last, "strip_width": 7}]},

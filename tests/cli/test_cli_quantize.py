@@ -122,7 +122,7 @@ def test_the_extra_is_missing(
     assert done.code == 4
     assert done.err == (
         "lowtide: litert-quantizer is not installed (No module named 'litert_quantizer')\n"
-        '  remedy: pip install "lowtide[quantize]"\n'
+        '  remedy: run `pip install ".[quantize]"` in your checkout of lowtide\n'
     )
     assert not out.exists()
 

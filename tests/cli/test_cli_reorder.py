@@ -154,7 +154,7 @@ def test_no_engine_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     result = call("reorder", "zoo:figure1", "-o", out)
     refused(result, 4, "TensorFlow Lite Micro is not installed (no such engine)", "pip install")
     assert "LiteRT is not installed" in result.err
-    assert 'pip install "lowtide[verify]"' in result.err
+    assert 'run `pip install ".[verify]"` in your checkout of lowtide' in result.err
     assert not out.exists()
     assert list(scratch.iterdir()) == []
 

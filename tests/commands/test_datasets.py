@@ -109,15 +109,16 @@ def refusal(path: Path, graph: Graph, names: tuple[str, ...] = ("x0",)) -> str:
 def test_what_cannot_be_used(tmp_path: Path) -> None:
     one, two = network((1, 4)), network((1, 4), (1, 2))
     assert refusal(tmp_path / "no.npz", one) == (
-        "cannot read PATH: No such file or directory\n"
-        "  remedy: check that its content matches its file name extension"
+        "cannot read PATH: No such file or directory\n  remedy: check the path"
     )
     kinds = "give a .npz or .npy file, or a folder of .npy files, images or .wav files"
     assert refusal(tmp_path / "no", one) == f"PATH does not exist\n  remedy: {kinds}"
     (tmp_path / "x.csv").write_text("1,2")
     assert refusal(tmp_path / "x.csv", one) == f"PATH is not a file of samples\n  remedy: {kinds}"
     (tmp_path / "x.npz").write_text("1,2")
-    assert refusal(tmp_path / "x.npz", one).startswith("cannot read PATH: ")
+    unreadable = refusal(tmp_path / "x.npz", one)
+    assert unreadable.startswith("cannot read PATH: ")
+    assert unreadable.endswith("  remedy: check that its content matches its file name extension")
     np.savez(tmp_path / "a.npz", x0=np.zeros((2, 5)))
     assert refusal(tmp_path / "a.npz", one) == (
         "x0 of PATH has shape [2, 5]\n"
@@ -221,7 +222,7 @@ def test_images_without_pillow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         load_samples(tmp_path, network((1, 2, 2, 3)), ["x"], most=9)
     assert str(caught.value) == (
         "Pillow, which reads images, is not installed (No module named 'PIL')\n"
-        '  remedy: pip install "lowtide[quantize]"'
+        '  remedy: run `pip install ".[quantize]"` in your checkout of lowtide'
     )
 
 

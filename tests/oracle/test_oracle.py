@@ -198,14 +198,15 @@ def test_a_missing_engine_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         tflm_arena(model())
     assert str(caught.value) == (
         "TensorFlow Lite Micro is not installed (hidden by the test)\n"
-        '  remedy: install TensorFlow Lite Micro: pip install "lowtide[verify]"'
+        '  remedy: install TensorFlow Lite Micro: run `pip install ".[verify]"` in your checkout of '
+        "lowtide"
     )
     assert caught.value.exit_code == 4
     with pytest.raises(OracleError) as mixed:
         reference_tensors(b"abc", inputs(1), [3])
     assert "LiteRT failed" in mixed.value.cause
     assert mixed.value.remedy.endswith(
-        '; or install TensorFlow Lite Micro: pip install "lowtide[verify]"'
+        '; or install TensorFlow Lite Micro: run `pip install ".[verify]"` in your checkout of lowtide'
     )
 
     without(monkeypatch, tmp_path, "ai_edge_litert")
@@ -213,7 +214,8 @@ def test_a_missing_engine_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         reference_tensors(model(), inputs(1), [3])
     assert isinstance(both.value, LowtideError)
     assert both.value.remedy == (
-        'install TensorFlow Lite Micro or LiteRT: pip install "lowtide[verify]"'
+        'install TensorFlow Lite Micro or LiteRT: run `pip install ".[verify]"` in your checkout of '
+        "lowtide"
     )
 
 
@@ -223,7 +225,7 @@ def test_an_engine_that_no_package_exists_of(
     without(monkeypatch, tmp_path, "tflite_micro", "ai_edge_litert")
     monkeypatch.setattr("platform.system", lambda: "Darwin")
     for machine, remedy in [
-        ("arm64", 'install LiteRT: pip install "lowtide[verify]"'),
+        ("arm64", 'install LiteRT: run `pip install ".[verify]"` in your checkout of lowtide'),
         (
             "x86_64",
             "use another computer, such as Linux on x86_64: there is no package of TensorFlow Lite "

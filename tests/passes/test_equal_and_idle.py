@@ -18,7 +18,7 @@ from lowtide.tflite.read import parse
 from planted_nets import Planted
 
 RELU, RELU6 = 1, 3
-WHAT = "operators whose results nobody reads"
+WHAT = "operators whose results nothing reads"
 
 
 def _net(zero: int = -128) -> Planted:

@@ -108,7 +108,7 @@ def test_the_program_has_limits_as_a_whole(
     for schedule in (_small().schedule, _small("rows").schedule):
         with pytest.raises(ModelError) as caught:
             write(replace(changed(most + 3), schedule=schedule), "net")
-        assert caught.value.cause.endswith(f" {what}, and its tables hold {most}")
+        assert caught.value.cause.endswith(f" {what}, but its tables hold only {most}")
         assert ("--schedule operators" in caught.value.remedy) == isinstance(schedule, ByRows)
 
 

@@ -12,6 +12,7 @@ import pytest
 from drawn import texts
 
 from lowtide.commands.analysis import analyze
+from lowtide.commands.options import Options
 from lowtide.commands.planned import Planned, planned_model
 from lowtide.report.analysis_picture import analysis_picture
 from lowtide.report.data import analysis_document
@@ -104,3 +105,12 @@ def test_networks_without_state(name: str) -> None:
     document = plan_document(planned)
     assert document["ram_bytes"] == document["arena_bytes"]
     assert document["tflm_variables_bytes"] == 0
+
+
+def test_a_sliding_window_is_not_compared_with_a_whole_one() -> None:
+    """TFLM computes the whole window in each run, and the program only what the new rows change."""
+    options = Options(hop=3, input_mode="streamed")
+    text = plan_text(planned_model(loaded("wake-word-window"), options))
+    assert re.search(
+        r"^TensorFlow Lite Micro, predicted +[\d,]+ B  for a whole window$", text, re.MULTILINE
+    )

@@ -31,7 +31,7 @@ from lowtide.zoo.builder import NetBuilder
 from lowtide.zoo.quantise import Activation
 
 NETWORKS = [(BLOCKS + n, n % 3 > 0) for n in range(16)]
-ANEW = "leave the block out of the plan, or write the plan anew"
+ANEW = "leave the block out of the plan, or write the plan again"
 
 
 @pytest.fixture(autouse=True)
@@ -137,7 +137,7 @@ def test_what_is_damaged(blocks: object, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         compile_file(changed(blocks=blocks), path)
     assert caught.value.cause.startswith(f"the plan {path} is damaged: ")
-    assert caught.value.remedy == "write it anew with `lowtide plan MODEL -o FILE`"
+    assert caught.value.remedy == "write it again with `lowtide plan MODEL -o FILE`"
 
 
 @pytest.mark.parametrize(

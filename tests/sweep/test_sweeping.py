@@ -398,5 +398,5 @@ def test_a_missing_engine_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         next(run_tasks("ray", ending, [], 1))
     assert str(error.value) == (
         "the engine ray needs the package ray, which is not installed\n"
-        "  remedy: pip install 'lowtide[ray]'"
+        '  remedy: run `pip install ".[ray]"` in your checkout of lowtide'
     )

@@ -64,12 +64,15 @@ def evaluate(
 ) -> None:
     """Measure accuracy on a data set, with the generated C."""
     from lowtide.commands import evaluating
+    from lowtide.commands.compiling import refuse_window
     from lowtide.report import evaluated
     from lowtide.zoo.loading import load
 
+    refuse_window(given("hop"))  # before anything is read
     other = None if against is None else load(against)
     classes = None if labels is None else evaluating.labels_from(labels)
     compiled = compile_once(model, found_mcu())
+    refuse_window(compiled.graph.hop)  # of a plan that was given
     samples = evaluating.data_for(compiled, data, image_range)
     with progress("evaluating") as tell:
         result = evaluating.evaluate(

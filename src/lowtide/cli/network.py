@@ -115,7 +115,7 @@ def reorder(model: str, output: Path, offline_plan: bool, check: bool, always_wr
     said = f"Wrote {output}." if written else "No file was written."
     answer_advised(
         model,
-        lambda: hints.file_hints(loaded, simplified=result.before.savings),
+        lambda: hints.file_hints(result.model, simplified=result.before.savings),
         lambda: data.reordered_document(result, str(output) if written else None),
         lambda: f"{text.reordered_text(result)}\n{said}",
     )

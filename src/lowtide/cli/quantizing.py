@@ -61,7 +61,7 @@ def quantize(
 ) -> None:
     """Quantize a float or hybrid model.
 
-    It also shows how far the outputs move, and how much memory the network needs.
+    It also shows how much the outputs change, and how much memory the network needs.
     """
     from lowtide.commands import cutting, quantizing
     from lowtide.report import quantized

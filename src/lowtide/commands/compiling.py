@@ -49,6 +49,15 @@ if TYPE_CHECKING:
     from lowtide.commands.loading import Program
 
 
+def refuse_window(hop: object) -> None:
+    """Raise UsageError if there is a `hop`: the program takes rows, not arrays."""
+    if hop is not None:
+        raise UsageError(
+            "a program with a sliding window takes the rows of one recording, not arrays",
+            "leave out --hop here: the outputs are the same",
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class TflmBytes:
     """What TFLM takes from its arena, predicted: `arena` (its head) for tensors, `variables` for state.
@@ -141,11 +150,7 @@ class Compiled(Shown):
         ProgramError if the program does not start, ModelError for types that NumPy lacks, and
         UsageError for a sliding window, which takes rows instead of arrays.
         """
-        if self.graph.hop is not None:
-            raise UsageError(
-                "a program with a sliding window takes the rows of one recording, not arrays",
-                "leave out --hop here: the outputs are the same",
-            )
+        refuse_window(self.graph.hop)
         from lowtide.commands.loading import Program, ends_of  # processes, which browsers lack
 
         inputs, outputs = ends_of(self.model, self.graph)

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.errors import MissingToolError, UsageError
+from lowtide.errors import MissingToolError, UsageError, how_to_install
 from lowtide.ir import DType, Graph, Tensor
 
 Array = NDArray[Any]
@@ -201,7 +201,7 @@ def _image(file: Path, tensor: Tensor, image_range: tuple[float, float]) -> Arra
     except ImportError as error:
         raise MissingToolError(
             f"Pillow, which reads images, is not installed ({error})",
-            'pip install "lowtide[quantize]"',
+            how_to_install("quantize"),
         ) from None
     one = len(tensor.shape) == 4 and tensor.shape[0] == 1
     shape: tuple[int, ...] = tensor.shape[1:] if one else ()
@@ -276,6 +276,6 @@ def _spread(items: Sequence[_T], most: int) -> list[_T]:
 
 def _unreadable(path: Path, error: Exception) -> UsageError:
     said = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return UsageError(
-        f"cannot read {path}: {said}", "check that its content matches its file name extension"
-    )
+    missing = isinstance(error, FileNotFoundError)
+    content = "check that its content matches its file name extension"
+    return UsageError(f"cannot read {path}: {said}", "check the path" if missing else content)

@@ -209,8 +209,8 @@ class Options:
         None,
         "--hop",
         ROWS,
-        "Treat the input as a window that moves on by N rows each run. Each run takes only the new "
-        "rows. Rows of tensors that stay the same are kept.",
+        "Treat the input as a window that moves on by N rows in each run. You give each run only the "
+        "new rows. The program keeps the rows of tensors that stay the same.",
         "count",
         "N",
         within=(1, inf),

@@ -1,9 +1,9 @@
-"""The other reference engine's word where a program differs from the first one's.
+"""What the other reference engine says where a program differs from the first one.
 
-Why: the two engines are not always of one opinion (LSTM, SVDF, sums that leave 32 bits). A program that
-does as one of them, and is compared with the other since that alone runs the whole network, is not
-wrong. So before anybody is blamed the other engine is asked: for the whole network, or, if it lacks an
-operator elsewhere, for the operator alone, given what the first engine gave it.
+Why: the two engines do not always agree (LSTM, SVDF, sums that leave 32 bits). A program that follows
+one of them is not wrong if it differs from the other, even where only the other runs the whole network.
+So before a difference counts as a fault, the other engine is asked: for the whole network, or, if it
+lacks an operator elsewhere, for the operator alone, given what the first engine gave it.
 """
 
 from __future__ import annotations

@@ -15,7 +15,9 @@ from typing import Final
 from lowtide.emit.literals import comment
 
 _COMMAND: Final = re.compile(r"^    (lowtide compile .+)$", re.MULTILINE)
-_MADE: Final = re.compile(r"^Made of `(.+)`, SHA-256 `(\w+)`, by lowtide (\S+):$", re.MULTILINE)
+_MADE: Final = re.compile(
+    r"^Made (?:from|of) `(.+)`, SHA-256 `(\w+)`, by lowtide (\S+):$", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +45,13 @@ class Origin:
 
     def sentence(self, command: str, output: str) -> str:
         """The same for another command."""
-        made = f"Made of {self.file}, SHA-256 {self.digest}, by lowtide {self.version}"
+        made = f"Made from {self.file}, SHA-256 {self.digest}, by lowtide {self.version}"
         return f"{made}: {self.typed(command, output)}"
 
     def in_c(self) -> str:
         """A comment."""
         return (
-            f"/* Made of {comment(self.file)}, SHA-256 {self.digest},\n"
+            f"/* Made from {comment(self.file)}, SHA-256 {self.digest},\n"
             f" * by lowtide {self.version}:\n *     {comment(self.command())} */"
         )
 
@@ -57,7 +59,7 @@ class Origin:
         """The section of a README."""
         return f"""## Where it is from
 
-Made of `{self.file}`, SHA-256 `{self.digest}`, by lowtide {self.version}:
+Made from `{self.file}`, SHA-256 `{self.digest}`, by lowtide {self.version}:
 
     {self.command(*more)}
 

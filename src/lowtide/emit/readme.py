@@ -168,8 +168,8 @@ Compile every `.c` file in this folder with your program, for example:
 
     cc -std=c99 -O2 -ffunction-sections -fdata-sections -c *.c
 
-Link with `-Wl,--gc-sections`. One program can contain several bundles, in one folder or in several, as
-objects or as libraries; the linker takes the runtime once. If it reports that
+Link with `-Wl,--gc-sections`. One program can contain several bundles, in one folder or in several
+folders, as objects or as libraries. The linker takes the runtime only once. If it reports that
 `lt_runtime_of_all_must_be_...` is undefined or was discarded, the bundles come from different versions
 of lowtide. Generate all of them with the same version.
 

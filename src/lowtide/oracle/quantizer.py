@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from lowtide.errors import MissingToolError, ModelError
+from lowtide.errors import MissingToolError, ModelError, how_to_install
 from lowtide.temporary import temporary_folder
 
 _LINE_LENGTH: Final = 300
@@ -93,7 +93,7 @@ def _error(folder: Path, printed: str) -> MissingToolError | ModelError:
     if report.get("missing"):
         return MissingToolError(
             f"litert-quantizer is not installed ({report['message']})",
-            'pip install "lowtide[quantize]"',
+            how_to_install("quantize"),
         )
     lines = [line.strip() for line in str(report.get("message") or printed).splitlines()]
     said = " / ".join(line for line in lines if line)[-_LINE_LENGTH:] or "nothing"

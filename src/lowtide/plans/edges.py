@@ -1,8 +1,8 @@
 """Stages as edges of the search: what one needs and costs, in whatever forms there is room for.
 
-Kernels have forms of more and of less scratch memory (`Node.forms`), the larger the quicker. Scratch
-memory matters only in the steps of its operator: beside little that is live there may be much of it. So
-an edge has no one peak, but stairs: for each amount of memory the least that the stage costs in it.
+Kernels have forms with more and with less scratch memory (`Node.forms`); the more, the faster. Scratch
+memory matters only in the steps of its operator: where little else is live, there is room for more. So
+an edge has not one peak but stairs: for each amount of memory, the least that the stage costs in it.
 """
 
 from __future__ import annotations

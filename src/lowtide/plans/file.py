@@ -41,7 +41,7 @@ def check_graph(graph: Graph, digest: str | None) -> None:
         raise UsageError(
             "the plan is for another graph of this model, which another version simplified, or for "
             "another part of it",
-            "plan the model anew with `lowtide plan MODEL -o FILE`",
+            "plan the model again with `lowtide plan MODEL -o FILE`",
         )
 
 
@@ -94,7 +94,7 @@ def read_plan(path: Path, model: Model, modes: Modes) -> dict[str, Any]:
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(
             f"the plan {path} is damaged: {error!r}",
-            "write it anew with `lowtide plan MODEL -o FILE`",
+            "write it again with `lowtide plan MODEL -o FILE`",
         ) from None
     return fields
 
@@ -150,7 +150,7 @@ def stage_order(graph: Graph, stages: Sequence[Choice]) -> tuple[int, ...]:
             f"the plan names operator {wrong[0]}, which the network lacks"
             if wrong
             else f"the plan names operator {twice} twice",
-            "write the plan anew with `lowtide plan MODEL -o FILE`",
+            "write the plan again with `lowtide plan MODEL -o FILE`",
         )
     made = {t: op.id for op in graph.ops for t in op.outputs}
     others = [op.id for op in graph.ops if op.id not in set(listed)]
@@ -189,7 +189,7 @@ def with_views(ready: Prepared, stages: Sequence[Choice]) -> tuple[Choice, ...]:
     if missing:
         raise UsageError(
             f"operator {missing[0]} is in no stage of the plan",
-            "write the plan anew with `lowtide plan MODEL -o FILE`",
+            "write the plan again with `lowtide plan MODEL -o FILE`",
         )
     alone = {g.operator for g in ready.groups if {*range(g.first, g.last)} & ready.table.alone}
     for stage in stages:
@@ -203,7 +203,7 @@ def with_views(ready: Prepared, stages: Sequence[Choice]) -> tuple[Choice, ...]:
             raise UsageError(
                 f"operator {min(alone.intersection(stage.operators))} uses a variable, and can only be "
                 "a stage of its own",
-                "write the plan anew with `lowtide plan MODEL -o FILE`",
+                "write the plan again with `lowtide plan MODEL -o FILE`",
             )
     kept = (
         replace(stage, operators=tuple(op for op in stage.operators if op in needed))

@@ -43,7 +43,7 @@ def check(assembly: Assembly) -> None:
     for what, most, value, fewer in _of_program(assembly):
         if value > most:
             raise ModelError(
-                f"the step program needs {value} {what}, and its tables hold {most}",
+                f"the step program needs {value} {what}, but its tables hold only {most}",
                 "compile with --schedule operators, and without options that need rows"
                 if fewer and assembly.plan is not None
                 else "split the network into several models before the conversion",

@@ -361,7 +361,7 @@ def _table(body: str, bits: tuple[int, ...]) -> list[tuple[int, ...]]:
         if len(values) != len(bits):
             if line.strip() == "{0}," and not found:
                 continue
-            raise UnreadableError(f"{line.strip()!r} has not {len(bits)} values")
+            raise UnreadableError(f"{line.strip()!r} does not have {len(bits)} values")
         found.append(tuple(_within(_number(v), b) for v, b in zip(values, bits, strict=True)))
     return found
 

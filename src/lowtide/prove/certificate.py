@@ -1,13 +1,13 @@
-"""Certificates: what is proved of a bundle of a model, worked out anew from the files by who asks.
+"""Certificates: what is proved of a bundle of a model, worked out again from the files by whoever asks.
 
 model's bytes -> read -> passes -> graph --.
                                            +--> data flow (proof.py), products, functions of bytes
 bundle's files -> NAME.c and NAME.h read --'
 
-A certificate is a JSON document, schema lowtide.certificate/1. What it says under "said" are hints,
-which are believed in nothing: which operators a node computes, how passes chose between graphs all of
-which are exact. To check a certificate is to make it once more, of these hints and of the files as they
-are, and to find no difference.
+A certificate is a JSON document, schema lowtide.certificate/1. What it says under "said" are hints:
+which operators a node computes, how passes chose between graphs all of which are exact. They are trusted
+in nothing but the size of scratch memory. To check a certificate is to make it once more, from these
+hints and from the files as they are, and to find no difference.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ NOT_PROVED: Final = (
     "that the passes rewrite the network exactly, beyond the channels that intervals confirm: tested "
     "against the reference kernels",
     "that `ir/` says what the reference kernels compute: tested against them",
-    "the text of NAME.c and NAME.h around the tables: their functions are read as far as they say "
-    "where memory lies, and otherwise tested",
+    "the text of NAME.c and NAME.h around the tables: functions are read only where they say "
+    "where memory lies; the rest is tested",
     "how much scratch memory each kernel uses, and in which pieces it works: tested with sanitizers",
     "files of the folder that are not under `files`",
     "the C compiler, and the core",
@@ -132,7 +132,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
 
 
 def check(document: Mapping[str, Any], source: bytes, files: Mapping[str, bytes]) -> dict[str, Any]:
-    """The certificate that is made anew of the model `source` and the bundle `files`. Raises
+    """The certificate that is made again from the model `source` and the bundle `files`. Raises
     RefusedError if `document` is not the same."""
     if document.get("schema") != SCHEMA:
         raise _refused(f"its schema is {document.get('schema')!r}, not {SCHEMA!r}")

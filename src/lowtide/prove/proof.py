@@ -36,7 +36,7 @@ NOT_PROVED = (
     "the arithmetic of each kernel, and what it reads of its own weights and tables: tested against the "
     "reference kernels",
     "how much scratch memory each kernel uses: tested with sanitizers",
-    "what simplification left out: bounded by intervals, and tested",
+    "what simplification removed: bounded by intervals, and tested",
     "the C compiler, and the core",
 )
 """What no proof of data flow says."""

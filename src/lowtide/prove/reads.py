@@ -206,7 +206,7 @@ def reduction(call: Call) -> Judged:
 
     def judge(step: Step) -> None:
         if eaten and (step.number == 0 or (per_row and step.number % per_row == 0)):
-            raise NotProvedError("it begins anew before it has made what it eats for")
+            raise NotProvedError("it starts a new output before it has made the previous one")
         if not eaten and per_row and step.number % per_row:
             raise NotProvedError("it goes on with what it has made")
         slot_in = source(step)

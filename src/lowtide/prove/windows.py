@@ -131,7 +131,7 @@ def window(call: Call) -> Judged:
     def eat(step: Step) -> None:
         (given,) = step.inputs[0]
         if step.number == 0 and eaten:
-            raise NotProvedError("it begins anew before it has made what it eats for")
+            raise NotProvedError("it starts a new output before it has made the previous one")
         if given is None:
             raise NotProvedError("a row is padding, and should not be")
         (slot,) = step.outputs[0]

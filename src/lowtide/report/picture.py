@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Final, Literal
 
-from lowtide.errors import MissingToolError, UsageError
+from lowtide.errors import MissingToolError, UsageError, how_to_install
 from lowtide.files import OURS, Replacing, check_writable, write_atomically
 
 FORMATS: Final = ("png", "svg")
@@ -115,7 +115,7 @@ def format_of(file_name: str) -> str:
         except ImportError as error:
             raise MissingToolError(
                 f"matplotlib is not installed ({error})",
-                'install it: pip install "lowtide[plot]"; to write an .svg, you need nothing',
+                f"{how_to_install('plot')}; to write an .svg, you need nothing",
             ) from None
     return ending
 

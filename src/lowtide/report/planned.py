@@ -79,7 +79,13 @@ def plan_text(planned: Planned) -> str:
         ),
         ("lower bound for orders of its steps", amount(bound), ""),
         ("operator by operator, best order", amount(best), f"{change(best, ram)} {by_rows}"),
-        ("TensorFlow Lite Micro, predicted", amount(tflm), f"{change(tflm, ram)} {by_rows}"),
+        (
+            "TensorFlow Lite Micro, predicted",
+            amount(tflm),
+            f"{change(tflm, ram)} {by_rows}"
+            if compiled.graph.hop is None
+            else "for a whole window",
+        ),
     ]
     count = f"{compiled.instructions_predicted:,}"
     figures.append(("instructions, predicted", count, predicted_note(compiled)))
@@ -115,7 +121,7 @@ def _words(plan: RowPlan) -> list[str]:
         )
     if any(stage.blocks for stage in plan.stages):
         lines.append(
-            "block: a concatenation of channels, 1x1 and depthwise convolutions that run as one "
+            "block: 1x1 and depthwise convolutions, and concatenations of channels, that run as one "
             "operator, a few pixels at a time."
         )
     return lines

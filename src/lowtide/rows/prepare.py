@@ -136,7 +136,7 @@ class Prepared:
                 raise UsageError(
                     f"operators {', '.join(map(str, fused.operators))} cannot run as one block that "
                     f"keeps {fused.kept_rows} rows",
-                    "leave the block out of the plan, or write the plan anew",
+                    "leave the block out of the plan, or write the plan again",
                 )
             inside |= dict.fromkeys(fused.operators, known[fused])
         missing = inside.keys() - set(choice.operators)

@@ -23,7 +23,7 @@ from itertools import islice
 from multiprocessing.connection import Connection
 from typing import Any, Final, Literal
 
-from lowtide.errors import MissingToolError
+from lowtide.errors import MissingToolError, how_to_install
 
 Engine = Literal["local", "ray", "dask"]
 Row = dict[str, Any]
@@ -129,7 +129,7 @@ def _silent_threads() -> Iterator[None]:
 def _missing(engine: str, package: str) -> MissingToolError:
     return MissingToolError(
         f"the engine {engine} needs the package {package}, which is not installed",
-        f"pip install 'lowtide[{'sweep' if engine == 'local' else engine}]'",
+        how_to_install("sweep" if engine == "local" else engine),
     )
 
 

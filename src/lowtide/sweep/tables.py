@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from lowtide.errors import MissingToolError, UsageError
+from lowtide.errors import MissingToolError, UsageError, how_to_install
 from lowtide.files import refused
 from lowtide.sweep.engines import Row
 
@@ -133,6 +133,6 @@ def _pyarrow() -> Any:
     except ImportError:
         raise MissingToolError(
             "a .parquet file needs the package pyarrow, which is not installed",
-            "pip install 'lowtide[sweep]', or write .jsonl or .csv",
+            f"{how_to_install('sweep')}, or write .jsonl or .csv",
         ) from None
     return pyarrow.parquet

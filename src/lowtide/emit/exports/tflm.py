@@ -89,7 +89,7 @@ target_link_libraries({name}_example PRIVATE {name}::{name})
             package,
             "firmware that calls TensorFlow Lite Micro",
             f"""
-It runs as it is, without TensorFlow Lite Micro (TFLM):
+Your firmware runs unchanged, without TensorFlow Lite Micro (TFLM):
 
 1. Put `tflm/` and `src/` on the include path, in place of TFLM's folder, and compile their .c files:
 

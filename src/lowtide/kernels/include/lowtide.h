@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #if INT_MAX < 0x7FFFFFFF
-#error "programs of lowtide need an int of 32 bits, which this core (an AVR, an MSP430) has not"
+#error "lowtide's C needs an int of 32 bits, which this core (such as AVR or MSP430) does not have"
 #endif
 
 /* Arduino compiles libraries for size, and a library can't change that. C++ (sketches) skips this line. */

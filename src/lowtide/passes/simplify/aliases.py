@@ -101,5 +101,5 @@ def drop_unread(graph: Graph) -> Simplified:
         graph,
         rewritten(graph, gone=gone),
         dropped=[Dropped(t, None, Unread()) for number in gone for t in graph.ops[number].outputs],
-        saved={"operators whose results nobody reads": len(gone)},
+        saved={"operators whose results nothing reads": len(gone)},
     )
