@@ -39,7 +39,8 @@ _SUITES: Mapping[str, Sequence[str]] = {
     "branches": ("tests/end_to_end/test_branches.py",),
 }
 _WHOLE = ("tests/program/test_golden_programs.py", "tests/kernels/test_kernel_work.py")
-"""Tests that hold all that is planned against what it was: they come second, however long they take."""
+"""Tests that hold all that is planned against what it was. They come second, however long they take, and for
+all lines of a file: what a function does after many rounds of a loop is not followed."""
 _FIRST, _MORE = 10, 20
 """Of a line's tests: so many at first, and after."""
 _LONGEST = 8.0
@@ -66,9 +67,10 @@ class Reached:
 
     def of(self, mutant: Mutant) -> list[list[str]]:
         """Tests that run the mutant's line, in the order in which they are worth trying, in rounds."""
-        found = _at(mutant, self.tests)
-        whole = [name for name in found if name.startswith(_WHOLE)]
-        others = _taking_turns([name for name in found if name not in whole])
+        found = [name for name in _at(mutant, self.tests) if not name.startswith(_WHOLE)]
+        of_file = {name for names in self.tests.get(mutant.file, {}).values() for name in names}
+        whole = sorted(name for name in of_file if name.startswith(_WHOLE))
+        others = _taking_turns(found)
         rounds = others[:_FIRST], whole + others[_FIRST : _FIRST + _MORE]
         return [names for names in rounds if names]
 
@@ -101,7 +103,7 @@ def _taking_turns(names: Sequence[str]) -> list[str]:
 def reached(tell: Callable[[str], None]) -> Reached:
     """What the tests run, known from the last time where neither they nor the rooms have changed."""
     with ThreadPoolExecutor(WORKERS) as pool:
-        suites = pool.map(lambda suite: list(_followed(*suite, tell)), _SUITES.items())
+        suites = pool.map(lambda of: list(_followed(of[0], of[1], tell)), _SUITES.items())
         runs = [run for suite in suites for run in suite]
     found: dict[str, dict[int, list[str]]] = {}
     files: dict[str, dict[int, list[str]]] = {}

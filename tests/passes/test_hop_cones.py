@@ -33,9 +33,13 @@ def test_few_rows_at_the_edges_stay_with_those_that_are_kept() -> None:
     found, outputs = _pooled(2)
     assert [len(found[t].around) - len(found[t].stored) for t in outputs] == [2, 4]
     assert not any(of.apart for of in found.values())
+    assert [found[t].slots(1, 2) for t in outputs] == [len(found[t].around) for t in outputs]
 
 
 def test_more_rows_at_the_edges_are_apart() -> None:
     found, outputs = _pooled(3)
     assert [len(found[t].around) - len(found[t].stored) for t in outputs] == [2, 4, 6]
     assert [found[t].apart for t in outputs] == [True, True, True]
+    # Those that are kept, and two new ones; without any that the edges have.
+    assert [found[t].slots(1, 2) for t in outputs] == [len(found[t].kept) + 2 for t in outputs]
+    assert all(found[t].slots(1, 2) < len(found[t].around) for t in outputs)

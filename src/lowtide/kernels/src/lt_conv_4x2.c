@@ -98,20 +98,30 @@ LT_APART static void unpack_bytes(const lt_conv_4x2_s8 *p, const void *const *ro
     }
 }
 
-/* The word at byte `at` of a row of `end` >= 4 bytes, of which some are outside. */
-static inline int32_t cut_word(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t at, int32_t end)
+/* Unpack the word at byte `at` of a row of `end` >= 4 bytes, of which some are outside. */
+static inline void unpack_cut(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t at, int32_t end, int32_t *to,
+                              int32_t pixels)
 {
+#ifdef LT_DSP
     uint32_t word, inside, zeros = (uint32_t)(uint8_t)p->input_zero * 0x01010101U;
-    (void)__builtin_memcpy(&word, (at < 0) ? row : (row + end - 4), 4);
-    word ^= p->flip * 0x01010101U;
     if (at < 0) {
         inside = 0xFFFFFFFFU << (-8 * at);
-        word <<= -8 * at;
+        word = (uint32_t)lt_load(row) << (-8 * at);
     } else {
         inside = 0xFFFFFFFFU >> (8 * (at + 4 - end));
-        word >>= 8 * (at + 4 - end);
+        word = (uint32_t)lt_load(row + end - 4) >> (8 * (at + 4 - end));
     }
-    return (int32_t)(word | (zeros & ~inside));
+    word = ((word ^ (p->flip * 0x01010101U)) & inside) | (zeros & ~inside);
+    to[0] = lt_even((int32_t)word);
+    to[pixels] = lt_odd((int32_t)word);
+#else
+    int8_t bytes[4];
+    for (int32_t i = 0; i < 4; i++) {
+        int32_t inside = ((at + i) >= 0) && ((at + i) < end);
+        bytes[i] = (int8_t)(inside ? (row[at + i] ^ p->flip) : p->input_zero);
+    }
+    unpack(to, bytes, 1, 0, pixels);
+#endif
 }
 
 /* The same, and pixels lie next to each other: words that are there as a whole are unpacked as such. */
@@ -128,8 +138,7 @@ LT_APART static void unpack_words(const lt_conv_4x2_s8 *p, const void *const *ro
             } else if ((at >= 0) && ((at + 4) <= end)) {
                 unpack(to, row + at, 1, p->flip, pixels);
             } else {
-                int32_t word = cut_word(p, row, at, end);
-                unpack(to, (const int8_t *)&word, 1, 0, pixels);
+                unpack_cut(p, row, at, end, to, pixels);
             }
         }
     }
