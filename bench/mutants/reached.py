@@ -39,8 +39,8 @@ _SUITES: Mapping[str, Sequence[str]] = {
     "branches": ("tests/end_to_end/test_branches.py",),
 }
 _WHOLE = ("tests/program/test_golden_programs.py", "tests/kernels/test_kernel_work.py")
-"""Tests that hold all that is planned against what it was. They come second, however long they take, and for
-all lines of a file: what a function does after many rounds of a loop is not followed."""
+"""Tests that hold all that is planned against what it was. They come second, however long they take, and
+for all lines of a file: what a function does after many rounds of a loop is not followed."""
 _FIRST, _MORE = 10, 20
 """Of a line's tests: so many at first, and after."""
 _LONGEST = 8.0

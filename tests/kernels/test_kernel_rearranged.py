@@ -257,7 +257,9 @@ def test_refusals() -> None:
     assert refusal(net.build()) == "a batch of 3 does not divide into blocks of [2, 1]"
     net = Net()
     to_batch(net, net.input((1, 4, 4, 2)), [2, 2, 2], [[0, 0], [0, 0], [0, 0]])
-    assert refusal(net.build()) == "its block sizes and its paddings or crops do not match its input"
+    assert (
+        refusal(net.build()) == "its block sizes and its paddings or crops do not match its input"
+    )
     net = Net()
     to_space(net, net.input((2, 2, 4, 2)), [2, 1], [[2, 2], [0, 0]])
     assert refusal(net.build()) == "its crops leave nothing"
