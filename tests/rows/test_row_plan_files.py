@@ -29,6 +29,7 @@ from lowtide.rows.stages import Choice, Fused
 from lowtide.tflite.read import parse
 from lowtide.zoo.builder import NetBuilder
 from lowtide.zoo.quantise import Activation
+from networks import model_of as network
 
 NETWORKS = [(BLOCKS + n, n % 3 > 0) for n in range(16)]
 ANEW = "leave the block out of the plan, or write the plan again"
@@ -250,3 +251,16 @@ def test_any_damage_is_a_message_or_a_plan(tmp_path: Path) -> None:
             said[error.remedy] += 1
     assert len(said) >= 3
     assert 100 < said.total() < 190
+
+
+@pytest.mark.parametrize(
+    ("name", "hop"), [("wake-word-window", 3), ("wake-word-window", 1), ("ds-cnn-kws", 2)]
+)
+def test_plans_of_windows_that_slide_are_read_again(name: str, hop: int, tmp_path: Path) -> None:
+    """Operators that use variables can be in a block: it is one operator."""
+    path = tmp_path / "plan.json"
+    program = compile_model(network(name), Options(hop=hop, input_mode="streamed", effort=0.1))
+    path.write_text(json.dumps(document_of(program)))
+    again = compile_model(program.model, Options(**read_plan(path, program.model, from_plan)))
+    assert again.ram_bytes == program.ram_bytes
+    assert again.instructions_predicted == program.instructions_predicted

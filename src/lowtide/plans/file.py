@@ -199,10 +199,10 @@ def with_views(ready: Prepared, stages: Sequence[Choice]) -> tuple[Choice, ...]:
                 "in the stage",
                 "list it among the stage's operators",
             )
-        if len(stage.operators) > 1 and alone.intersection(stage.operators):
+        if needed.intersection(stage.operators) not in _units(stage) and alone & {*stage.operators}:
             raise UsageError(
                 f"operator {min(alone.intersection(stage.operators))} uses a variable, and can only be "
-                "a stage of its own",
+                "a stage of its own, or in a block that is one",
                 "write the plan again with `lowtide plan MODEL -o FILE`",
             )
     kept = (
@@ -210,3 +210,8 @@ def with_views(ready: Prepared, stages: Sequence[Choice]) -> tuple[Choice, ...]:
         for stage in stages
     )
     return tuple(choice for choice in kept if choice.operators or choice.blocks)
+
+
+def _units(stage: Choice) -> list[set[int]]:
+    """What is one operator when the program runs: each operator of a stage, and each of its blocks."""
+    return [*({op} for op in stage.operators), *({*block.operators} for block in stage.blocks)]
