@@ -107,6 +107,12 @@ KNOWN: tuple[Known, ...] = (
         "of few channels of few products, one that is made anew by itself costs more than all others",
         core="cortex-m55",
     ),
+    Known(
+        ("conv",),
+        (("dilation", (1, 2)),),
+        "columns of a dilated window lie apart: less than four channels of each go byte by byte",
+        core="cortex-m4",
+    ),
 )
 """At most ten."""
 

@@ -30,7 +30,7 @@ _SUITES: Mapping[str, Sequence[str]] = {
     "place": ("tests/place",),
     "program": ("tests/program",),
     "estimates": ("tests/estimates",),
-    "rows": ("tests/rows", "--part", "1/10"),
+    "rows": ("tests/rows", "--part", "1/3"),
     "kernels": ("tests/kernels", "--ignore", "tests/kernels/cases"),
     "prove": ("tests/prove", "--part", "1/4"),
     "end_to_end": ("tests/end_to_end", "--part", "1/10"),

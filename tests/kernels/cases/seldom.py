@@ -347,7 +347,7 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     # Rows of many values; windows of many pixels.
     (normalise, {"shape": (1, 9000), "values": "most", "zero": "least"}),
     *(
-        (pool, {"shape": (1, 1, 4100, 3), "size": (1, 4096), "kind": POOLS[0], "dtype": dtype})
+        (pool, {"shape": (1, 2, 2050, 5), "size": (2, 2048), "kind": POOLS[0], "dtype": dtype})
         for dtype in _BYTES
     ),
     *((pool, {"kind": kind, "dtype": dtype}) for kind in POOLS for dtype in ("UINT8", "INT16")),

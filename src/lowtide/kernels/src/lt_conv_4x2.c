@@ -47,11 +47,26 @@ static inline void unpack(int32_t *to, const int8_t *from, int32_t words, uint32
     }
 }
 
+/* The same of a word, whose low byte is the first. */
+static inline void put_word(int32_t *to, uint32_t word, int32_t pixels)
+{
+#ifdef LT_DSP
+    to[0] = lt_even((int32_t)word);
+    to[pixels] = lt_odd((int32_t)word);
+#else
+    for (int32_t i = 0; i < 2; i++, word >>= 8) {
+        uint32_t low = (uint32_t)(int8_t)(word & 0xFFU), high = (uint32_t)(int8_t)(word >> 16 & 0xFFU);
+        to[i * pixels] = (int32_t)((low & 0xFFFFU) | high << 16);
+    }
+#endif
+}
+
 static void unpack_zeros(int32_t *to, int32_t zero, int32_t words, int32_t pixels)
 {
     int32_t both = (int32_t)((uint32_t)(zero & 0xFFFF) * 0x10001U);
-    for (words *= 2; words > 0; words--, to += pixels) {
-        *to = both;
+    for (; words > 0; words--, to += 2 * pixels) {
+        to[0] = both;
+        to[pixels] = both;
     }
 }
 
@@ -60,13 +75,18 @@ LT_APART static void unpack_pixels(const lt_conv_4x2_s8 *p, const void *const *r
                                    int32_t pixels)
 {
     int32_t words = p->in_c >> 2;
-    for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++) {
-        int32_t column = first;
-        for (int32_t kx = p->kernel_w; kx > 0; kx--, column += p->dilation_w, to += 2 * pixels * words) {
-            if ((*rows != NULL) && (column >= 0) && (column < p->in_w)) {
-                unpack(to, (const int8_t *)*rows + (column * p->in_c), words, p->flip, pixels);
+    for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++, to += 2 * pixels * p->words) {
+        const int8_t *row = *rows;
+        int32_t column = first, *at = to;
+        if (row == NULL) {
+            unpack_zeros(to, p->input_zero, p->words, pixels);
+            continue;
+        }
+        for (int32_t kx = p->kernel_w; kx > 0; kx--, column += p->dilation_w, at += 2 * pixels * words) {
+            if ((column >= 0) && (column < p->in_w)) {
+                unpack(at, row + (column * p->in_c), words, p->flip, pixels);
             } else {
-                unpack_zeros(to, p->input_zero, words, pixels);
+                unpack_zeros(at, p->input_zero, words, pixels);
             }
         }
     }
@@ -76,24 +96,29 @@ LT_APART static void unpack_pixels(const lt_conv_4x2_s8 *p, const void *const *r
 LT_APART static void unpack_bytes(const lt_conv_4x2_s8 *p, const void *const *rows, int32_t first, int32_t *to,
                                   int32_t pixels)
 {
-    int8_t bytes[4] = {0, 0, 0, 0};
-    for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++) {
-        int32_t column = first, k = 0;
+    for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++, to += 2 * pixels * p->words) {
+        const int8_t *row = *rows;
+        int32_t column = first, k = 0, *at = to;
+        uint32_t word = 0;
+        if (row == NULL) {
+            unpack_zeros(to, p->input_zero, p->words, pixels);
+            continue;
+        }
         for (int32_t kx = p->kernel_w; kx > 0; kx--, column += p->dilation_w) {
-            int32_t inside = (*rows != NULL) && (column >= 0) && (column < p->in_w);
-            const int8_t *pixel = inside ? ((const int8_t *)*rows + (column * p->in_c)) : NULL;
+            const int8_t *pixel = ((column >= 0) && (column < p->in_w)) ? (row + (column * p->in_c)) : NULL;
             for (int32_t c = 0; c < p->in_c; c++) {
-                bytes[k++] = (int8_t)((pixel != NULL) ? (pixel[c] ^ p->flip) : p->input_zero);
+                uint32_t byte = (uint8_t)((pixel != NULL) ? (pixel[c] ^ p->flip) : p->input_zero);
+                word |= byte << (8 * k++);
                 if (k == 4) {
-                    unpack(to, bytes, 1, 0, pixels);
-                    to += 2 * pixels;
+                    put_word(at, word, pixels);
+                    at += 2 * pixels;
+                    word = 0;
                     k = 0;
                 }
             }
         }
         if (k != 0) {
-            unpack(to, bytes, 1, 0, pixels); /* weights beyond the last byte are 0 */
-            to += 2 * pixels;
+            put_word(at, word, pixels); /* weights beyond the last byte are 0 */
         }
     }
 }
@@ -102,8 +127,8 @@ LT_APART static void unpack_bytes(const lt_conv_4x2_s8 *p, const void *const *ro
 static inline void unpack_cut(const lt_conv_4x2_s8 *p, const int8_t *row, int32_t at, int32_t end, int32_t *to,
                               int32_t pixels)
 {
+    uint32_t word, inside;
 #ifdef LT_DSP
-    uint32_t word, inside, zeros = (uint32_t)(uint8_t)p->input_zero * 0x01010101U;
     if (at < 0) {
         inside = 0xFFFFFFFFU << (-8 * at);
         word = (uint32_t)lt_load(row) << (-8 * at);
@@ -111,17 +136,18 @@ static inline void unpack_cut(const lt_conv_4x2_s8 *p, const int8_t *row, int32_
         inside = 0xFFFFFFFFU >> (8 * (at + 4 - end));
         word = (uint32_t)lt_load(row + end - 4) >> (8 * (at + 4 - end));
     }
-    word = ((word ^ (p->flip * 0x01010101U)) & inside) | (zeros & ~inside);
-    to[0] = lt_even((int32_t)word);
-    to[pixels] = lt_odd((int32_t)word);
 #else
-    int8_t bytes[4];
+    word = 0;
+    inside = 0;
     for (int32_t i = 0; i < 4; i++) {
-        int32_t inside = ((at + i) >= 0) && ((at + i) < end);
-        bytes[i] = (int8_t)(inside ? (row[at + i] ^ p->flip) : p->input_zero);
+        if (((at + i) >= 0) && ((at + i) < end)) {
+            word |= (uint32_t)(uint8_t)row[at + i] << (8 * i);
+            inside |= 0xFFU << (8 * i);
+        }
     }
-    unpack(to, bytes, 1, 0, pixels);
 #endif
+    word = ((word ^ (p->flip * 0x01010101U)) & inside);
+    put_word(to, word | ((uint32_t)(uint8_t)p->input_zero * 0x01010101U & ~inside), pixels);
 }
 
 /* The same, and pixels lie next to each other: words that are there as a whole are unpacked as such. */
@@ -273,18 +299,31 @@ LT_APART static void run_rest(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt
     of->groups = p->out_c >> 2;
 }
 
+/* Scales of a channel are two words, or four for `any` factors; a `high` sum is 256 times what it is. */
+static inline int8_t scaled(int32_t sum, const int32_t *scale, int32_t high, int32_t any)
+{
+    int32_t y, shift = scale[1] & 0xFF;
+    if (any != 0) {
+        sum = high ? sum >> shift : (int32_t)((uint32_t)sum << shift);
+        y = lt_broad(sum, scale[0], scale[2], scale[3], scale[1] >> 8);
+    } else {
+        sum = high ? sum >> 7 : lt_add(sum, sum);
+        y = lt_narrow(sum, scale[0], scale[1] >> 8, shift);
+    }
+    return (int8_t)lt_clamp(y, INT8_MIN, INT8_MAX);
+}
+
 /* The last channel of a pixel of bytes, before `out`, if it is the only one beyond the last four: half of its
  * words are 0, and the others have the weights of no other channel. */
-LT_APART static void run_last(const lt_4x2 *of)
+LT_APART static void run_last(const lt_4x2 *of, int32_t any)
 {
-    const int32_t *w = of->records + 4, *scale = w + (4 * of->quads);
+    const int32_t *w = of->records + 4, *end = w + (4 * of->quads);
     const int8_t *x = of->x;
-    int32_t sum = of->records[0], shift = scale[1] & 0xFF;
-    for (; w != scale; w += 4, x += 4) {
+    int32_t sum = of->records[0];
+    for (; w != end; w += 4, x += 4) {
         sum = dual(w[2], others_of(x, 0), dual(w[0], two_of(x, 0), sum));
     }
-    sum = lt_narrow(lt_add(sum, sum), scale[0], scale[1] >> 8, shift);
-    of->out[-1] = (int8_t)lt_clamp(sum, INT8_MIN, INT8_MAX);
+    of->out[-1] = scaled(sum, end, 0, any);
 }
 
 /* All channels of the pixels of `of`, by `run`; `rest` are those beyond the last four. */
@@ -301,9 +340,11 @@ static inline void run_all(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt_4x
     of->out += pixels * out_c;
 }
 
-/* A row but for its last `left` pixels, which is `direct` and `lean`, or not; returns where these go. */
+/* A row but for its last `left` pixels, which is `direct` and `lean`, or not; returns where these go. `two` and
+ * `one` take halves, `bytes` one pixel of bytes. */
 LT_INLINE lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t left, uint32_t direct,
-                         uint32_t lean, void (*two)(lt_4x2 *), void (*one)(lt_4x2 *), void (*bytes)(lt_4x2 *))
+                         uint32_t lean, int32_t any, void (*two)(lt_4x2 *), void (*one)(lt_4x2 *),
+                         void (*bytes)(lt_4x2 *))
 {
     int32_t x = 0, end = p->out_w - left, out_c = p->out_c, rest = out_c & 3;
     int32_t paired = (lean != 0U) ? 0 : (end & ~1);
@@ -322,16 +363,17 @@ LT_INLINE lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t l
             run_all(p, two, &of, 2, out_c, rest);
         }
     }
-    if ((paired > 0) && (one != NULL) && (x < end)) { /* there is room for it */
+    int32_t by_bytes = (direct == 0U) && ((p->in_c & 3) != 0) && (p->dilation_w > 1); /* a copy is quicker */
+    if ((paired > 0) && (one != NULL) && !by_bytes && (x < end)) { /* there is room for halves */
         unpack_window(p, step->in, (x * p->stride_w) - p->pad_left, step->scratch, 1);
         run_all(p, one, &of, 1, out_c, rest);
         x++;
     }
     for (; x < end; x++) {
         of.x = window(p, step->in, x, step->scratch);
-        run_all(p, bytes, &of, 1, out_c, ((one != NULL) && (rest == 1)) ? 0 : rest);
-        if ((one != NULL) && (rest == 1)) {
-            run_last(&of);
+        run_all(p, bytes, &of, 1, out_c, (rest == 1) ? 0 : rest);
+        if (rest == 1) {
+            run_last(&of, any);
         }
     }
     LT_MACS(p->out_w * p->kernel_h * p->kernel_w * p->in_c * p->out_c);
@@ -341,14 +383,14 @@ LT_INLINE lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t l
 LT_SHARED void lt_conv_4x2_s8_row(const void *params, const lt_step *step)
 {
     const lt_conv_4x2_s8 *p = params;
-    lt_4x2 of = run_row(p, step, 0, p->direct, p->lean, lt_4x2_two, lt_4x2_one, lt_4x2_one_packed);
+    lt_4x2 of = run_row(p, step, 0, p->direct, p->lean, 0, lt_4x2_two, lt_4x2_one, lt_4x2_one_packed);
     lt_clamp_row(step->out[0], of.out, p->low, p->high);
 }
 
 LT_SHARED void lt_conv_4x2_s8_any(const void *params, const lt_step *step)
 {
     const lt_conv_4x2_s8 *p = params;
-    lt_4x2 of = run_row(p, step, 0, p->direct, p->lean, lt_4x2_two_any, NULL, lt_4x2_one_any);
+    lt_4x2 of = run_row(p, step, 0, p->direct, p->lean, 1, lt_4x2_two_any, NULL, lt_4x2_one_any);
     lt_clamp_row(step->out[0], of.out, p->low, p->high);
 }
 
@@ -356,7 +398,7 @@ LT_SHARED void lt_conv_4x2_s8_three(const void *params, const lt_step *step)
 {
     const lt_conv_4x2_s8 *p = params;
     int32_t left = p->out_w > 2 && (p->out_w & 1) != 0 ? 3 : 0, pitch = p->stride_w * p->in_c;
-    lt_4x2 of = run_row(p, step, left, 1, 0, lt_4x2_two, NULL, lt_4x2_one_packed);
+    lt_4x2 of = run_row(p, step, left, 1, 0, 0, lt_4x2_two, NULL, lt_4x2_one_packed);
     if (left > 0) {
         const int8_t *pixel = (const int8_t *)step->in[0] + (p->out_w - 3) * pitch;
         lt_4x2_unpack_three(step->scratch, pixel, pitch, p->words);
@@ -396,20 +438,6 @@ LT_SHARED void lt_4x2_unpack_three(int32_t *to, const int8_t *pixel, int32_t pit
             to[3 + i] = others_of(pixel + (i * pitch), 0);
         }
     }
-}
-
-/* Scales of a channel are two words, or four for `any` factors; a `high` sum is 256 times what it is. */
-static int8_t scaled(int32_t sum, const int32_t *scale, int32_t high, int32_t any)
-{
-    int32_t y, shift = scale[1] & 0xFF;
-    if (any != 0) {
-        sum = high ? sum >> shift : (int32_t)((uint32_t)sum << shift);
-        y = lt_broad(sum, scale[0], scale[2], scale[3], scale[1] >> 8);
-    } else {
-        sum = high ? sum >> 7 : lt_add(sum, sum);
-        y = lt_narrow(sum, scale[0], scale[1] >> 8, shift);
-    }
-    return (int8_t)lt_clamp(y, INT8_MIN, INT8_MAX);
 }
 
 /* A pair of channels of one pixel: halves of products 0 and 2 are x[0], of 1 and 3 x[other], and so on

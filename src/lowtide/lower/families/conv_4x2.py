@@ -58,7 +58,7 @@ def _small_enough(quick: packed.Narrow) -> bool:
 @dataclass(frozen=True, slots=True)
 class _Seen:
     """Windows of a row: pairs that are read at once; others that are all there, and those that are
-    not; single ones likewise, where there is no pair. Of those that are not, their taps in padding."""
+    not; single ones of bytes likewise. Of those that are not, their taps in padding."""
 
     pairs: int = 0
     ones: int = 0
@@ -89,11 +89,11 @@ class Conv4x2(ByPixels):
         (pairs, singles), direct, taps = self.split(columns), _is_direct(of), of.axis.kernel
         threes = int(self.three and singles > 0 and pairs > 0)
         pairs, singles = pairs - threes, singles - threes
-        halves, one = (singles, 14.0) if pairs else (0, 16 - 6 * (rest == 1) / groups)
-        seen = _Seen(pairs + halves, singles=0) if direct else self._seen(columns, padded)
-        by_words, each = of.in_c % 4 == 0, of.in_c if of.in_c % 4 else of.in_c // 4
-        apart = of.axis.dilation > 1 and taps > 1
-        edges = "edge_words" if by_words else "apart_bytes" if apart else "edge_bytes"
+        fours, apart, less = of.in_c % 4 == 0, of.axis.dilation > 1 and taps > 1, 6 * (rest == 1)
+        halves, one = (singles, 14) if pairs and (fours or not apart) else (0, 16 - less / groups)
+        seen = _Seen(pairs + halves) if direct else self._seen(columns, padded, halves)
+        each = of.in_c if not fours and (apart or of.in_w * of.in_c < 4) else words / taps
+        edges = "edge_words" if fours else "apart_bytes" if each > words / taps else "cut_words"
         found = {
             # Instructions of lt_4x2_two, _three, _one (_one_packed where no two are) and _unpack.
             "assembly": steps * groups * pairs * (73 + 24 * quads + 3 * turns)
@@ -102,8 +102,8 @@ class Conv4x2(ByPixels):
             + of.rows * seen.pairs * (6 + 7 * words + 2 * (words // 2)),
             "pair": steps * (pairs + threes),
             "single": steps * singles,
-            "rests": steps * (pairs + threes + singles) if rest else 0,
-            "rest_results": steps * columns * rest,
+            "rests": steps * (pairs + threes + (halves if less else singles)) if rest else 0,
+            "rest_results": steps * (columns - singles + halves if less else columns) * rest,
             "clamped": columns * self.clamped,
         }
         if direct:
@@ -113,7 +113,7 @@ class Conv4x2(ByPixels):
             "unpacked_padding": of.padding * (pairs + halves) * words,
             "ones": of.rows * seen.ones,
             "one_words": of.rows * seen.ones * words,
-            "edges": of.rows * seen.edges,
+            "edges": of.steps * seen.edges,
             "edge_taps": of.rows * seen.edges * taps,
             edges: of.rows * (seen.edges * taps - seen.padded) * each,
             f"{edges}_of_padding": of.rows * seen.padded * each,
@@ -125,10 +125,10 @@ class Conv4x2(ByPixels):
             "filled_bytes": of.rows * seen.single_padded * of.in_c,
         }
 
-    def _seen(self, columns: int, padded: int) -> _Seen:
-        """How the windows of all columns are read, or of some, `padded` of whose taps are padding."""
-        of, axis, last = self.of, self.of.axis, _last(self.of)
-        whole = columns == self.columns
+    def _seen(self, columns: int, padded: int, halves: int) -> _Seen:
+        """How the windows of all columns are read, or of some, `padded` of whose taps are padding;
+        `halves` single ones as pairs are."""
+        of, axis, last, whole = self.of, self.of.axis, _last(self.of), columns == self.columns
         pairs, _ = self.split(columns)
         cut = cut_windows(of, columns, padded)
         missing = [*cut, *(0 for _ in range(columns - len(cut)))]  # taps in padding
@@ -138,9 +138,9 @@ class Conv4x2(ByPixels):
             inside = [0 <= first <= last for first in firsts]
             missing = [padded_taps(1, first, of.in_w, axis) for first in firsts]
         fast = [inside[x] and inside[x + 1] for x in range(0, 2 * pairs, 2)]
-        slow = [x for x in range(columns if pairs else 0) if x >= 2 * pairs or not fast[x // 2]]
+        slow = [x for x in range(2 * pairs + halves) if x >= 2 * pairs or not fast[x // 2]]
         edges = [x for x in slow if not inside[x]]
-        alone = range(0 if pairs else columns)
+        alone = range(2 * pairs + halves, columns)
         lost = [x for x in alone if not inside[x]]
         return _Seen(
             sum(fast),
