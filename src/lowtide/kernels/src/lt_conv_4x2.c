@@ -341,7 +341,7 @@ static inline void run_all(const lt_conv_4x2_s8 *p, void (*run)(lt_4x2 *), lt_4x
 }
 
 /* A row but for its last `left` pixels, which is `direct` and `lean`, or not; returns where these go. `two` and
- * `one` take halves, `bytes` one pixel of bytes. */
+ * `one` take halves, `bytes` one pixel of bytes; NULL if no pixel is. */
 LT_INLINE lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t left, uint32_t direct,
                          uint32_t lean, int32_t any, void (*two)(lt_4x2 *), void (*one)(lt_4x2 *),
                          void (*bytes)(lt_4x2 *))
@@ -369,7 +369,7 @@ LT_INLINE lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t l
         run_all(p, one, &of, 1, out_c, rest);
         x++;
     }
-    for (; x < end; x++) {
+    for (; (bytes != NULL) && (x < end); x++) {
         of.x = window(p, step->in, x, step->scratch);
         run_all(p, bytes, &of, 1, out_c, (rest == 1) ? 0 : rest);
         if (rest == 1) {
@@ -398,7 +398,7 @@ LT_SHARED void lt_conv_4x2_s8_three(const void *params, const lt_step *step)
 {
     const lt_conv_4x2_s8 *p = params;
     int32_t left = p->out_w > 2 && (p->out_w & 1) != 0 ? 3 : 0, pitch = p->stride_w * p->in_c;
-    lt_4x2 of = run_row(p, step, left, 1, 0, 0, lt_4x2_two, NULL, lt_4x2_one_packed);
+    lt_4x2 of = run_row(p, step, left, 1, 0, 0, lt_4x2_two, NULL, NULL);
     if (left > 0) {
         const int8_t *pixel = (const int8_t *)step->in[0] + (p->out_w - 3) * pitch;
         lt_4x2_unpack_three(step->scratch, pixel, pitch, p->words);

@@ -189,15 +189,15 @@
             "movs r3, #24\n\t"                                                                       \
             "mla r1, r3, r2, r1\n\t"                                                                 \
             "adds r1, r1, #24\n\t" /* n + 1 columns */                                               \
+            "sub r3, r2, #1\n\t"                                                                     \
+            "clz lr, r3\n\tlsr lr, lr, #5\n\t" /* 1 if n is 1, else 0 */                             \
             "adds r2, r2, #1\n\t"                                                                    \
             "movs r3, #3\n\t"                                                                        \
             "udiv r12, r2, r3\n\t"                                                                   \
             "mls r3, r12, r3, r2\n\t"                                                                \
-            "cmp r2, #2\n\t"                                                                         \
             "add r2, r3, r3, lsl #1\n\t"                                                             \
             "lsl r2, r2, #1\n\t" /* 6 * ((n + 1) % 3) */                                             \
-            "it eq\n\t"                                                                              \
-            "mvneq r2, #1\n\t" /* or -2 if n is 1 */                                                 \
+            "sub r2, r2, lr, lsl #4\n\tadd r2, r2, lr, lsl #1\n\t" /* or -2 if n is 1 */             \
             "push {" kept "}\n"                                                                      \
             "9:\n\t" COLUMNS                                                                         \
             CHANNEL_1(FACTORS, "0", "r1", "r2", "b", "-48")                                          \
