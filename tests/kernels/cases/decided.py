@@ -44,7 +44,7 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
     *(
         (
             Convolutions(
-                *(("INT8",), ONE, (16, 20), range(1, 8), (BOTH,), (BOTH,), (1, 5)), least=(1, 3)
+                *(("INT8",), ONE, (16, 20), range(1, 8), (BOTH,), (BOTH,), (1, 9)), least=(1, 3)
             ),
             {"factor": "usual", **of},
         )
