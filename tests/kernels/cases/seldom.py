@@ -59,6 +59,8 @@ _COMPARED: tuple[tuple[Any, Mapping[str, Any]], ...] = tuple(
 )
 _SIXES = (addition, product)
 
+_ACROSS: Mapping[str, Any] = {"shape": (1, 2, 150, 5), "size": (2, 150)}
+"""Windows of more columns than are added up in halves at a time."""
 ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     # Small depthwise windows, and large ones; few channels.
     *_far(
@@ -347,12 +349,21 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
     # Rows of many values; windows of many pixels.
     (normalise, {"shape": (1, 9000), "values": "most", "zero": "least"}),
     *(
-        (pool, {"shape": (1, 2, 2050, 5), "size": (2, 2048), "kind": POOLS[0], "dtype": dtype})
+        (pool, {"shape": (1, 1, 4100, 3), "size": (1, 4096), "kind": POOLS[0], "dtype": dtype})
         for dtype in _BYTES
     ),
     *((pool, {"kind": kind, "dtype": dtype}) for kind in POOLS for dtype in ("UINT8", "INT16")),
     *(
-        (pool, {"kind": kind, "dtype": dtype, "values": values, "activation": activation})
+        (
+            pool,
+            {
+                "kind": kind,
+                "dtype": dtype,
+                "values": values,
+                "activation": activation,
+                **(_ACROSS if (kind, values) == (POOLS[0], "zero") else {}),
+            },
+        )
         for kind in POOLS
         for dtype in ("INT8", "UINT8", "INT16")
         for values, activation in (("all", 2), ("all", 3), ("zero", 0), ("least", 0))
