@@ -146,8 +146,8 @@ def test_a_bundle_for_slow_flash_names_the_part(tmp_path: Path) -> None:
 
 
 def test_predicted_refills_are_about_those_that_are_counted() -> None:
-    """By default. The fastest plan reads little more than once: what is left is where code and weights
-    take each other's place in a cache of two ways, which the model does not know."""
+    """By default. Of the fastest plan, which reads much less again, the model predicts too little: it
+    does not know where code and weights lie in the cache."""
     found = []
     for more in ((), ("--fastest",)):
         flags = (*SLOW[:3], *more)
