@@ -38,6 +38,7 @@ def first(at: int = 2, *, most: int | None = 3) -> int:
             < most) and not at is None:
         at += 1
         print(f"{at + 1}", end="a" + "b")
+    all(zip(at, at, strict=True))
     return min(at // 2, 0 if True else -at)
 '''
 
@@ -89,15 +90,17 @@ def test_mutants_of_python() -> None:
             (5, "n+1", "at += 2"),
             (5, "n-1", "at += 0"),
             (6, "dropped", "pass"),
-            (7, "min", made.replace("min", "max")),
-            (7, "//", made.replace("//", "*")),
-            (7, "n+1", made.replace("2", "3")),
-            (7, "n-1", made.replace("2", "1")),
-            (7, "n+1", made.replace("0", "1")),
-            (7, "True", made.replace("True", "False")),
-            (7, "always", made.replace("True", "(True)")),
-            (7, "negated", made.replace("True", "(not (True))")),
-            (7, "dropped", made.replace("-", "")),
+            (7, "all", "any(zip(at, at, strict=True))"),
+            (7, "dropped", "pass"),
+            (8, "min", made.replace("min", "max")),
+            (8, "//", made.replace("//", "*")),
+            (8, "n+1", made.replace("2", "3")),
+            (8, "n-1", made.replace("2", "1")),
+            (8, "n+1", made.replace("0", "1")),
+            (8, "True", made.replace("True", "False")),
+            (8, "always", made.replace("True", "(True)")),
+            (8, "negated", made.replace("True", "(not (True))")),
+            (8, "dropped", made.replace("-", "")),
         ]
     )
     for one in mutants:
@@ -114,13 +117,18 @@ def test_every_python_file_has_mutants_that_are_python() -> None:
             ast.parse(one.applied(text))
 
 
-def test_drawing_spreads_over_the_lines() -> None:
+def test_drawing_takes_lines_by_their_text() -> None:
+    """So what is drawn stays drawn when lines are added or taken away elsewhere."""
     possible = {name: c_mutants(name, _C) for name in ("a.c", "b.c")}
     chosen = list(drawn(possible, 6, 1, lambda m: m.kind != "n+1"))
     assert chosen == list(drawn(possible, 6, 1, lambda m: m.kind != "n+1"))
-    assert [m.file for m in chosen] == ["a.c"] * 3 + ["b.c"] * 3
-    assert len({m.name for m in chosen}) == 6
+    assert len({(m.file, m.line) for m in chosen}) == 6
+    assert "n+1" not in {m.kind for m in chosen}
+    assert chosen != list(drawn(possible, 6, 2, lambda m: m.kind != "n+1"))
     assert list(drawn(possible, 6, 1, lambda _: False)) == []
+    longer = {**possible, "a.c": c_mutants("a.c", "int a(int b)\n{\n    return b + 1;\n}\n" + _C)}
+    again = {(m.file, m.after) for m in drawn(longer, 6, 1, lambda m: m.kind != "n+1")}
+    assert len(again & {(m.file, m.after) for m in chosen}) >= 5
 
 
 def test_tests_fail_on_a_mutant(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@
     bench/run mutants --store           also write the documents' figures, docs/figures/mutants.json
 
 A mutant has one operator or constant swapped, one condition negated or always met, or one statement left
-out. They are drawn by the seed, spread over all lines that have any. Each is tried with the tests that
-reach its line: drawn cases of kernels as `make test` has them, then as many as `make soak` has; tests
-of whole networks for the rest of the runtime; and tests of Python, found by following each of them once,
-then whole files of these.
+out. They are drawn by the seed and the texts of lines, so they stay the same when other lines change.
+Each is tried with the tests that reach its line: drawn cases of kernels as `make test` has them, then
+as many as `make soak` has; tests of whole networks for the rest of the runtime; and tests of Python,
+found by following each of them once, then whole files of these.
 One that does not compile, or is the same object code, is drawn anew. One that does the same as the file
 has its argument in bench/mutants/equivalent.toml, and does not count. Exit code 1 if less than 95 % of
 the others are found.

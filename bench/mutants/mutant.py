@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from random import Random
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,35 +63,31 @@ def drawn(
     seed: int,
     counts: Callable[[Mutant], bool],
 ) -> Iterator[Mutant]:
-    """So many mutants that `counts` does not turn down, spread over all lines that have any.
+    """So many mutants that `counts` does not turn down, each of another line.
 
-    The lines of all files, one after the other, are parted into `count` equal pieces; of each comes the
-    first, in an order drawn by the seed, that counts.
+    Lines, and the mutants of each, come in the order of digests of the seed and their texts. So a line
+    that is new, changed or gone moves no other one: what was drawn before stays drawn.
     """
     lines: dict[tuple[str, int], list[Mutant]] = {}
     for name in sorted(possible):
         for one in possible[name]:
             lines.setdefault((name, one.line), []).append(one)
-    places = sorted(lines)
-    for piece in range(count):
-        rng = Random(f"{seed}:{piece}")
-        own = places[piece * len(places) // count : (piece + 1) * len(places) // count]
-        yield from _first(own, lines, rng, counts)
+    seen: Counter[tuple[str, str]] = Counter()
+    ranked = []
+    for place in sorted(lines):
+        text = (place[0], lines[place][0].before)
+        seen[text] += 1  # lines of a file that are alike are told apart by their order
+        ranked.append((_rank(seed, *text, str(seen[text])), place))
+    left = count
+    for _, place in sorted(ranked):
+        if not left:
+            return
+        ordered = sorted(lines[place], key=lambda m: _rank(seed, m.kind, str(m.column), m.after))
+        found = next((one for one in ordered if counts(one)), None)
+        if found is not None:
+            left -= 1
+            yield found
 
 
-def _first(
-    places: Sequence[tuple[str, int]],
-    lines: Mapping[tuple[str, int], Sequence[Mutant]],
-    rng: Random,
-    counts: Callable[[Mutant], bool],
-) -> Iterator[Mutant]:
-    """At most one: of each line a mutant, then a second one of each, and so on."""
-    left = {place: rng.sample(lines[place], len(lines[place])) for place in places}
-    while left:
-        for place in rng.sample(sorted(left), len(left)):
-            one = left[place].pop()
-            if not left[place]:
-                del left[place]
-            if counts(one):
-                yield one
-                return
+def _rank(seed: int, *texts: str) -> bytes:
+    return hashlib.sha256("\0".join((str(seed), *texts)).encode()).digest()

@@ -1,6 +1,7 @@
 """All mutants of a Python file: small changes in the bodies of its functions.
 
-Texts, annotations, decorators and what runs when a module is imported stay as they are.
+Texts, annotations, decorators and what runs when a module is imported stay as they are; so does `strict`
+of a zip, which says what holds anyway.
 """
 
 from __future__ import annotations
@@ -81,6 +82,8 @@ class _Reader:
         """Those of a statement or an expression, and of all in it."""
         if isinstance(node, ast.FunctionDef | ast.ClassDef) or _is_text(node):
             return  # a function in a function is a body of its own
+        if isinstance(node, ast.keyword) and node.arg == "strict":
+            return
         yield from self._own(node)
         for name, value in ast.iter_fields(node):
             if name in ("annotation", "returns", "type_params"):
