@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
 
@@ -35,6 +36,7 @@ from lowtide.zoo.writer import write
 from networks import model_of
 from odd_nets import requantised
 from random_nets import Maker
+from schema_models import Net
 from signal_models import Signals
 from signal_nets import spectrum_network
 from sliding_nets import sliding_network
@@ -390,6 +392,27 @@ def test_phases() -> None:
     assert checking.verify(compiled, samples=60).bit_exact
     text = plan_text(planned_model(model, Options(hop=1, keep=5, effort=0.1)))
     assert "tensors are kept in 2 phases; --hop 2 needs only one" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("hop", [1, 3, 5])
+def test_phases_that_move_by_several_rows(hop: int) -> None:
+    """Behind a stride of 2, rows come again in every second window, `hop` rows later."""
+    net = Net(np.int8)
+    made, rows = [net.input((1, 26, 1, 3))], 26
+    for stride in (2, 1, 1):
+        options = schema.Pool2DOptionsT(
+            padding=schema.Padding.VALID, strideW=1, strideH=stride, filterWidth=1, filterHeight=3
+        )
+        rows = (rows - 3) // stride + 1
+        made.append(net.op("MAX_POOL_2D", made[-1:], (1, rows, 1, 3), options=options))
+    weights = np.arange(2 * rows * 3).reshape(2, rows, 1, 3) % 7 - 3
+    whole = schema.Conv2DOptionsT(padding=schema.Padding.VALID, strideW=1, strideH=1)
+    inputs = [made[-1], net.const(weights, np.int8), net.const([1, 2])]
+    net.op("CONV_2D", inputs, (1, 1, 1, 2), options=whole)
+    compiled = compile_model(parse(net.build()), Options(hop=hop, keep=2, effort=0.1))
+    assert compiled.graph.hop is not None
+    assert (compiled.graph.hop.phases, compiled.graph.hop.kept) == (2, 2)
+    assert checking.verify(compiled, samples=20).bit_exact
 
 
 def test_operators_that_remember_nothing_do_not_stream() -> None:

@@ -52,6 +52,9 @@ def test_axes(dtype: Any, engine: Literal["tflm", "litert"]) -> None:
 
 def test_refusals() -> None:
     net = Net()
+    net.op("ARG_MAX", [net.input((0, 7)), net.const([1])], (0,), dtype=np.int32)
+    assert refusal(net.build()) == "tensor 0 (t0) is empty"
+    net = Net()
     net.op("ARG_MAX", [net.input((2, 7)), net.const([0, 1])], (2,), dtype=np.int32)
     assert refusal(net.build()) == "it has 2 axes instead of one"
     net = Net()

@@ -84,6 +84,32 @@ def long_windows() -> bytes:
     return net.bytes()
 
 
+def wide_windows() -> bytes:
+    """Depthwise convolutions of five and seven columns, which have loops of their own for vectors."""
+    net = Models(5)
+    x = net.input(1, 13, 14, 8)
+    for kernel in ((5, 5), (7, 7), (3, 5), (1, 7), (5, 1)):
+        for stride in ((1, 1), (2, 2)):
+            net.depthwise(x, 1, kernel, Layer(padding=SAME, stride=stride))
+    return net.bytes()
+
+
+def far_from_words() -> bytes:
+    """Rows that a PAD copies: of 25 bytes, so only each fourth begins at a word."""
+    net = Net(np.int8)
+    net.op("PAD", [net.input((1, 9, 25)), net.const([[0, 0], [2, 1], [0, 3]])], (1, 12, 28))
+    return net.build()
+
+
+def apart() -> bytes:
+    """Convolutions of int16 whose columns are apart, of few channels."""
+    net = Models(6, "INT16")
+    x = net.input(1, 5, 9, 3)
+    for kernel in ((1, 3), (3, 3)):
+        net.conv(x, 6, kernel, Layer(dilation=(1, 2), bias_type="INT64"))
+    return net.bytes()
+
+
 def models() -> Iterator[bytes]:
     """Networks of the zoo, blocks of odd channels, convolutions of all kinds, and what moves values."""
     yield from map(transposed, ("int8", "int16"))
@@ -93,6 +119,9 @@ def models() -> Iterator[bytes]:
     yield grouped()
     yield loud()
     yield long_windows()
+    yield wide_windows()
+    yield far_from_words()
+    yield apart()
     yield from map(moving_network, range(60))
 
 

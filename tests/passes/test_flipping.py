@@ -174,6 +174,17 @@ def test_a_conversion_is_done_by_who_reads_the_bytes() -> None:
     assert graph.tensors[2].quant == _QUANT
 
 
+def test_a_table_that_only_flips_is_a_flip() -> None:
+    """It has a second input, the table, which the FLIP does not read."""
+    graph = _converted()
+    flips, other = bytes(i ^ 0x80 for i in range(256)), bytes(256)
+    for data, types in ((flips, ["RESHAPE", "CONV_2D"]), (other, ["TABLE", "RESHAPE", "CONV_2D"])):
+        table = _int8(5, shape=(256,), data=data)
+        ops = (replace(graph.ops[0], type="TABLE", inputs=(0, 5)), *graph.ops[1:])
+        made = replace(graph, tensors=(*graph.tensors, table), ops=ops)
+        assert [op.type for op in flip_bytes(made, has_kernel).graph.ops] == types
+
+
 def test_who_cannot_do_it_reads_flipped_bytes() -> None:
     """No window, many channels, weights of four bits; or another reader beside one that can."""
     pixel, depthwise = _converted(kernel=1), _converted("DEPTHWISE_CONV_2D")

@@ -43,3 +43,22 @@ def test_more_rows_at_the_edges_are_apart() -> None:
     # Those that are kept, and two new ones; without any that the edges have.
     assert [found[t].slots(1, 2) for t in outputs] == [len(found[t].kept) + 2 for t in outputs]
     assert all(found[t].slots(1, 2) < len(found[t].around) for t in outputs)
+
+
+def test_rows_at_the_edges_are_weighed_in_bytes() -> None:
+    """Of layers of 24 rows, 2 and 4 of them, and of layers of 12, 3 and 5: more than 8 rows, all of which
+    are equally wide. A row of those with less rows weighs no less."""
+    net = Net(np.int8)
+    made = [net.input((1, _ROWS, 1, _WIDTH))]
+    for stride in (1, 1, 2, 1):
+        options = schema.Pool2DOptionsT(
+            padding=schema.Padding.SAME, strideW=1, strideH=stride, filterWidth=1, filterHeight=3
+        )
+        rows = net.tensors[made[-1]].shape[1] // stride
+        made.append(net.op("MAX_POOL_2D", made[-1:], (1, rows, 1, _WIDTH), options=options))
+    graph = normalise_windows(parse(net.build()).graph)
+    kept = [graph.inputs[0], *(op.outputs[0] for op in graph.ops)]
+    found = rows_of(graph, cones_of(graph, 1), 2, kept)
+    outputs = kept[1:]
+    assert [len(found[t].around) - len(found[t].stored) for t in outputs] == [2, 4, 3, 5]
+    assert [found[t].apart for t in outputs] == [True] * 4

@@ -6,6 +6,7 @@ import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
 
+from lowtide.ir.operands import integers_of
 from lowtide.passes.hop.turning import turned
 from lowtide.tflite.read import parse
 from schema_models import Net
@@ -32,3 +33,17 @@ def test_sums_along_rows_or_columns_are_turned(axes: list[int]) -> None:
 def test_what_leaves_rows_and_columns_is_turned_back_first() -> None:
     assert _turned([3], keep=False) == ["TRANSPOSE", "SUM"]
     assert _turned([3], keep=True) == ["SUM", "TRANSPOSE"]
+
+
+def test_slices_are_taken_along_the_other_axes() -> None:
+    net = Net(np.int8)
+    of = [[0, 1, 0, 2], [1, 3, 4, 5], [1, 1, 2, 1]]
+    source = net.input((1, 3, 4, 5))
+    net.op("STRIDED_SLICE", [source, *map(net.const, of)], (1, 2, 2, 3))
+    graph = turned(parse(net.build()).graph, _TIME)
+    op, back = graph.ops
+    assert (op.type, back.type) == ("STRIDED_SLICE", "TRANSPOSE")
+    assert back.inputs[0] == op.outputs[0]
+    assert graph.tensors[op.outputs[0]].shape == (1, 2, 2, 3)
+    taken = [integers_of(graph.tensors[t]) for t in op.inputs[1:]]
+    assert taken == [[0, 0, 1, 2], [1, 4, 3, 5], [1, 2, 1, 1]]

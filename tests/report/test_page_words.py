@@ -112,6 +112,7 @@ def test_all_plans_are_shown_where_they_are_asked_for() -> None:
     assert sketched.compiled.files == whole.compiled.files
     least = [min(p.ram_bytes for p in each.planned.points or ()) for each in (sketched, whole)]
     assert least[1] <= least[0]
+    assert all(len(each.planned.points or ()) > 1 for each in (sketched, whole))
     notes = [report_document(each)["networks"][0]["fronts_note"] for each in (sketched, whole)]
     assert notes == [
         "Each mark is a plan that computes nothing twice. Except for the program's own plan, rows were "

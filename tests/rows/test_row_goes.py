@@ -25,6 +25,7 @@ from lowtide.commands.options import Options
 from lowtide.machines.mcus import find_mcu
 from lowtide.plans.planner import Plans, default, plans_of
 from lowtide.plans.refills import FlashModel, flash_model
+from lowtide.plans.space import WORK, Space
 from lowtide.rows.prepare import prepare
 from lowtide.rows.stages import Segment, demand, steps_of
 from lowtide.target import FlashCache
@@ -68,6 +69,23 @@ def test_peaks_are_those_of_the_steps(seed: int) -> None:
         program = assemble_rows(of, around(of, edge))
         assert program.plan is not None
         assert program.plan.stages[edge.first].peak_bytes == edge.peak, edge
+
+
+@pytest.mark.parametrize("flash", [None, SMALL], ids=["", "slow flash"])
+@pytest.mark.parametrize("seed", [0, 3, BLOCKS])
+def test_a_space_is_complete_if_nothing_is_left_out(seed: int, flash: FlashCache | None) -> None:
+    """With any part of the effort that all stages take; `complete` says whether they are all there."""
+    of = ready(seed, small=True, flash=flash)
+    whole = space_of(of)
+    assert whole.complete
+    spent = WORK - whole.budget.left
+    for part in range(65):
+        space = space_of(of, effort=(spent * part / 64 + 0.5) / WORK)
+        assert space.complete == (_names(space) == _names(whole)), part
+
+
+def _names(space: Space) -> set[tuple[object, ...]]:
+    return {(e.first, e.last, e.width, e.go, e.operators) for e in all_edges(space)}
 
 
 def flash_plans(seed: int) -> Plans:
