@@ -69,7 +69,7 @@ KNOWN: tuple[Known, ...] = (
         "with a stride of 2 a result sums a fourth of the products, and is scaled all the same",
     ),
     Known(
-        ("depthwise",),
+        ("depthwise", "global"),
         (("channels", _ONE), ("channels", (4, 3))),
         "channels go by fours: fewer of them take as long, or are made one by one",
     ),

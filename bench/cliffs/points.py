@@ -136,8 +136,10 @@ def _conv(kind: str, dtype: str, form: bool, few: bool) -> Grid:
             {"in_c": 1, "out_c": 2, "kw": 5},
             {"in_c": 2, "out_c": 6, "kh": 5, "act": "relu6"},
         ]
+        apart: dict[str, Value] = {"dilation": 2, "in_c": 5, "out_c": 8}
+        centres += [apart]
         if form:
-            centres += [{"form": "lean"}]
+            centres += [{"form": "lean"}, {**apart, "form": "lean"}]
         planes += [("kh", "kw", {}), ("kh", "kw", first)]
         planes += [("kw", "width", {"in_c": 4, "out_c": 8}), ("kw", "width", {"in_c": 1})]
     return Grid(f"{kind} {dtype}", axes, base, centres, planes)
@@ -278,6 +280,16 @@ def _unary(kind: str, dtype: str, **more: Sequence[Value]) -> Grid:
     return Grid(f"{kind} {dtype}", axes, base, [{}, {"width": 1, "channels": 64}])
 
 
+def _global(dtype: str) -> Grid:
+    """Averages of whole maps, tall and narrow ones too."""
+    axes = {**_MAP, "height": (1, 2, 4, 8, 20)}
+    tall: dict[str, Value] = {"height": 20, "width": 1}
+    centres: list[Mapping[str, Value]] = [{}, {"width": 1, "channels": 64}, tall]
+    return Grid(
+        f"global {dtype}", axes, dict(_MAPPED), centres, [("width", "channels", {"height": 20})]
+    )
+
+
 def _block() -> Grid:
     """Blocks: a depthwise convolution, and pointwise ones before and after it."""
     axes: dict[str, Sequence[Value]] = {
@@ -350,7 +362,7 @@ def grids() -> tuple[Grid, ...]:
         *(_transposed(dtype) for dtype in ("s8", "s16")),
         *(_binary(kind, dtype) for kind in ("add", "mul", "sub") for dtype in types),
         *(_pool(kind, dtype) for kind in ("max", "average") for dtype in types),
-        *(_unary("global", dtype) for dtype in types),
+        *(_global(dtype) for dtype in types),
         *(
             _unary(f"mean of {over}", dtype)
             for over in ("map", "rows", "columns", "channels")

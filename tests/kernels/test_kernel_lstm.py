@@ -74,6 +74,18 @@ def test_quick_arithmetic_wherever_it_fits() -> None:
         assert dict(node.params.fields)["quick"] == quick
 
 
+@pytest.mark.parametrize("steps", [32767, 32768])
+def test_as_many_steps_as_a_counter_holds(steps: int) -> None:
+    net = Net()
+    lstm(net, net.input((1, steps, 1)), 1)
+    graph = parse(net.build()).graph
+    if steps < 1 << 15:
+        assert lower_op(graph, graph.ops[0]).nodes
+        return
+    with pytest.raises(ModelError):
+        lower_op(graph, graph.ops[0])
+
+
 def refused(**fields: Any) -> str:
     net = Net()
     lstm(net, net.input((1, 6, 5)), 4, **fields)

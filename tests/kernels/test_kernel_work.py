@@ -54,6 +54,13 @@ def transposed(dtype: str) -> bytes:
     return net.build()
 
 
+def transposed_far() -> bytes:
+    """Transposed convolutions of int16 whose sums are too large for 32 bits."""
+    net = Net(np.dtype("int16"), scale=0.05)
+    transpose_conv(net, net.input((1, 3, 4, 131)), (3, 3), (2, 2), channels=5)
+    return net.build()
+
+
 def grouped() -> bytes:
     """Convolutions of int16 in groups."""
     net = Models(2, "INT16")
@@ -116,6 +123,7 @@ def models() -> Iterator[bytes]:
     yield from map(contents, NETWORKS)
     yield from map(odd_block, ("INT8", "UINT8", "INT16"))
     yield from (drawn(1, dtype, 60) for dtype in ("INT8", "UINT8"))
+    yield transposed_far()
     yield grouped()
     yield loud()
     yield long_windows()

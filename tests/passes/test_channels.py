@@ -71,6 +71,29 @@ def test_a_bias_that_would_leave_its_type_is_not_folded() -> None:
     assert drop_channels(graph).graph is graph
 
 
+def test_a_slice_is_cut_as_what_it_takes_from() -> None:
+    """Channels 1 to 3 of four, the first of which is constant and read by nobody."""
+    net = Planted(0, "INT8")
+    x = net.input((1, 2, 2, 2))
+    y = _filters(net, x, [[0, 0], [5, 3], [7, -2], [1, 1]], [400, 0, 0, 0])
+    where = [net.constant(values, "INT32") for values in ([0, 0, 0, 1], [1, 2, 2, 3])]
+    z = net.add("SLICE", (y, *where), net.tensor((1, 2, 2, 3)))
+    result = drop_channels(_graph(net, z))
+    assert result.kept[y].channels == (1, 2, 3)
+    begin, size = (result.graph.tensors[t] for t in result.graph.ops[1].inputs[1:])
+    assert np.frombuffer(begin.data or b"", "<i4").tolist() == [0, 0, 0, 0]
+    assert np.frombuffer(size.data or b"", "<i4").tolist() == [1, 2, 2, 3]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_constants_of_other_bytes_are_other_buffers(seed: int) -> None:
+    graph = drop_channels(parse(planted_network(seed)).graph).graph
+    found: dict[int, bytes] = {}
+    for tensor in graph.tensors:
+        if tensor.data is not None:
+            assert found.setdefault(tensor.buffer, tensor.data) == tensor.data
+
+
 def test_a_channel_with_weights_of_zero_alone_is_not_computed() -> None:
     net = Planted(0, "INT8")
     x = net.input((1, 2, 2, 2))

@@ -46,8 +46,8 @@ def test_more_rows_at_the_edges_are_apart() -> None:
 
 
 def test_rows_at_the_edges_are_weighed_in_bytes() -> None:
-    """Of layers of 24 rows, 2 and 4 of them, and of layers of 12, 3 and 5: more than 8 rows, all of which
-    are equally wide. A row of those with less rows weighs no less."""
+    """Of layers of 24 rows, 2 and 4 of them, and of layers of 12, 3 and 5: more than 8 rows, all equally
+    wide. A row of a layer with less rows weighs no less."""
     net = Net(np.int8)
     made = [net.input((1, _ROWS, 1, _WIDTH))]
     for stride in (1, 1, 2, 1):

@@ -47,3 +47,11 @@ def test_slices_are_taken_along_the_other_axes() -> None:
     assert graph.tensors[op.outputs[0]].shape == (1, 2, 2, 3)
     taken = [integers_of(graph.tensors[t]) for t in op.inputs[1:]]
     assert taken == [[0, 0, 1, 2], [1, 4, 3, 5], [1, 2, 1, 1]]
+
+
+def test_a_function_of_one_variable_is_turned() -> None:
+    net = Net(np.int8)
+    shape = (1, 3, 4, 5)
+    net.op("LOGISTIC", [net.input(shape)], shape, quant=(1 / 256, -128))
+    graph = turned(parse(net.build()).graph, _TIME)
+    assert [op.type for op in graph.ops] == ["LOGISTIC", "TRANSPOSE"]

@@ -58,6 +58,19 @@ def _loud(core: str, scale: float = 1.1) -> Compiled:
     return compile_model(model, Options(target=find_target(core), simplify=False))
 
 
+def _one_beyond() -> Compiled:
+    """A pointwise layer of one column, with one channel beyond the last four, in DSP code."""
+    net = Net(np.int8, 0.05, 0)
+    x = net.input((1, 4, 1, 16))
+    values = np.random.default_rng(5).integers(-127, 128, (5, 1, 1, 16))
+    weights = net.const(values, np.int8, quant=(0.01, 0))
+    bias = net.const(np.zeros(5), quant=(0.0005, 0))
+    options = schema.Conv2DOptionsT(strideW=1, strideH=1)
+    net.op("CONV_2D", [x, weights, bias], (1, 4, 1, 5), options=options, quant=(0.1, 1))
+    options = Options(target=find_target("cortex-m4"), simplify=False)
+    return compile_model(parse(net.build(), path="one"), options)
+
+
 PROGRAMS: Mapping[str, Callable[[], Compiled]] = {
     "figure1": lambda: compiled("figure1"),
     "figure1, DSP": lambda: compiled("figure1", Options(target=find_target("cortex-m4"))),
@@ -71,6 +84,7 @@ PROGRAMS: Mapping[str, Callable[[], Compiled]] = {
     "loud, DSP": lambda: _loud("cortex-m4"),
     "loud, Helium": lambda: _loud("cortex-m55"),
     "louder, DSP": lambda: _loud("cortex-m4", 40),
+    "one beyond, DSP": _one_beyond,
 }
 
 
@@ -147,6 +161,12 @@ def _next(value: int) -> int:
     return value + 1
 
 
+def _beside(word: int) -> int:
+    """The lower of two halves with a 1 above its byte, where the weight of the next channel is."""
+    lower = (word + 256) & 0xFFFF
+    return (word & ~0xFFFF) | lower
+
+
 def _word(at: int, change: Callable[[int], int]) -> Callable[[str], str]:
     """Another word of the records of a depthwise kernel of 3 x 3, seven for a channel: 0, 2, 1, 3."""
     return _field("lt_depthwise_3x3_s8", "records", change, at)
@@ -175,6 +195,14 @@ FAULTS: Mapping[str, tuple[str, Callable[[str], str]]] = {
     "an order of rows": ("ds-cnn", _field(_DEPTHWISE, "kernel_h", _next)),
     "a weight of a DSP's": ("figure1, DSP", _field("lt_conv_4x2_s8", "records", _next)),
     "a last window": ("figure1, DSP", _field("lt_conv_4x2_s8", "last", lambda _: 30000)),
+    "a weight of a channel that is not there": (
+        "one beyond, DSP",
+        _field("lt_conv_4x2_s8", "records", _beside, 28 + 4),
+    ),
+    "a kernel of more pixels": (
+        "one beyond, DSP",
+        lambda text: text.replace("lt_conv_4x2_s8_row", "lt_conv_4x2_s8_three"),
+    ),
     "a weight of Helium's": ("figure1, Helium", _field("lt_conv_vector_s8", "records", _next)),
     "an entry of a table": ("uint8", _field("lt_lut", "table", lambda entry: entry ^ 1)),
     "a sum's zero point": ("uint8", _field(_SUM, "output_zero", _next)),

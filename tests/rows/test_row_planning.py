@@ -444,3 +444,11 @@ def test_a_stage_that_needs_little_is_in_nobodys_way() -> None:
     assert front(plans(of))[-1].arena_bytes <= small.arena_bytes * 1.015
     for most in range(small.arena_bytes, 1300, 150):
         assert within_ram(plans(of), most).arena_bytes <= most
+
+
+def test_what_a_network_without_products_costs_divides_nothing_by_zero() -> None:
+    tensors = [Tensor(i, f"t{i}", (1, 4, 4, 2), DType.INT8, Quant((1.0,), (0,), 0)) for i in (0, 1)]
+    graph = Graph("relu", tuple(tensors), (Op(0, "RELU", (0,), (1,)),), (0,), (1,))
+    found = plans_of(prepare(graph, [0]), strips=False)
+    assert found.own("macs") == 1
+    assert found.own("instructions") > 1

@@ -257,3 +257,13 @@ def test_a_variable_is_read_before_it_is_assigned() -> None:
     read, assigned = ([at for at, op in enumerate(ran) if op == wanted] for wanted in (1, 4))
     assert len(read) == len(assigned) == 4
     assert all(before < after for before, after in zip(read, assigned, strict=True))
+
+
+def test_rows_that_no_step_touches_do_not_live() -> None:
+    """Of some of the first steps, as when a plan is looked at in parts."""
+    for seed in range(40):
+        table = random_table(seed)
+        steps = steps_of(table, [0, table.nodes])
+        for count in (1, len(steps) // 2, len(steps)):
+            lives = row_lives(table, steps[:count])
+            assert all(start < end <= count + 2 for start, end in lives.values())

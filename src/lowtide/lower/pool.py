@@ -6,7 +6,7 @@ only totals if it eats each input row as it is made; small windows read their ro
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from lowtide.ir import DType, Tensor
@@ -25,12 +25,19 @@ _SMALL_WINDOW = 8
 _UNDIVIDED = 0.7
 """What four sums take that are not divided, of what they do otherwise, about."""
 
+_FEWEST_COLUMNS = 3
+"""FEWEST_COLUMNS of lt_pool.c, for cores with the DSP extension."""
+
 _MOST = 65535
+_BYTES = (DType.INT8, DType.UINT8)
 
 
 @dataclass(frozen=True, slots=True)
 class Pool(Windowed):
-    """What a pool does: a step makes a row, whether it reads its window at once or has eaten it."""
+    """What a pool does: a step makes a row, whether it reads its window at once or has eaten it. Windows
+    of less than `sums` columns are added pixel by pixel where wider ones are by fours of channels."""
+
+    sums: int = field(default=0, kw_only=True)
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""
@@ -46,6 +53,11 @@ class Pool(Windowed):
             found[f"made{name}"] = pixels * lanes
             found[f"joined{name}"] = taps * lanes
             found[f"begun{name}"] = rows * lanes
+        if of.axis.kernel < self.sums:
+            found["single_fours"] = found.pop("joined_fours")
+            found["single_begun"] = found.pop("begun_fours")
+        found["joined_rest"] = taps * (of.in_c % 4)
+        found["begun_rest"] = rows * (of.in_c % 4)
         if of.taps == 1:
             found["made_fours"] *= _UNDIVIDED
         return found
@@ -98,7 +110,10 @@ def _pool(context: Context, *, kind: str) -> Lowered:
         ]
         eaten = _eat(context, f"{name}_eat", params, windows, 4 + 4 * out_w * channels)
         (node,) = eaten.nodes
-        work = Pool(replace(seen, steps=steps, rows=node.steps))
+        by_fours = kind == "average" and source.dtype in _BYTES and context.target.has_dsp
+        work = Pool(
+            replace(seen, steps=steps, rows=node.steps), sums=_FEWEST_COLUMNS if by_fours else 0
+        )
         return replace(eaten, nodes=(replace(node, work=work),))
     read = images.windows(source, rows, out_h)
     inside, padding = read.touched(steps)

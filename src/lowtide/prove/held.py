@@ -134,7 +134,11 @@ def _four_by_two(read: Read) -> Held:
     packed = records[:, 4:-scales].reshape(fours, quads, 2, 2).transpose(0, 3, 1, 2)
     two = _halves(packed)  # [four][pair][quad][which of two][low or high]
     weights = np.stack([w.transpose(0, 1, 2, 4, 3) for w in two], axis=2)
-    rows = weights.reshape(4 * fours, of.kernel_h, 4 * words)[:count]
+    rows = weights.reshape(4 * fours, of.kernel_h, 4 * words)
+    nothing_in(
+        rows[count:]
+    )  # the last channel, if it is alone, is summed up with the next one's words
+    rows = rows[:count]
     nothing_in(rows[:, :, run:])
     each = records[:, -scales:].reshape(4 * fours, -1)[:count].copy()
     if broad:
@@ -397,5 +401,8 @@ def _check_shape(read: Read) -> None:
     pointwise = of.kernel_h == of.kernel_w == 1
     if direct and (not pointwise or read.number("pad_left") != 0 or fields.get("flip")):
         raise NotProvedError("it takes a window for a pixel")
-    if read.kernel.endswith("_three") and (not direct or read.number("lean")):
-        raise NotProvedError(f"{read.kernel} takes pixels where they are, and is not lean")
+    if read.kernel.endswith("_three"):
+        if not direct or read.number("lean"):
+            raise NotProvedError(f"{read.kernel} takes pixels where they are, and is not lean")
+        if read.number("out_w") < 2:
+            raise NotProvedError(f"{read.kernel} makes no single pixel")

@@ -50,8 +50,8 @@ typedef struct {
 
 void lt_conv_4x2_s8_row(const void *params, const lt_step *step);
 
-/* Like lt_conv_4x2_s8_row, if direct and not lean. It makes the last three pixels of an odd number at once,
- * and step->scratch has 6 * d bytes for them. */
+/* Like lt_conv_4x2_s8_row, if direct, not lean, and out_w > 1. It makes the last three pixels of an odd number
+ * at once, and step->scratch has 6 * d bytes for them. */
 void lt_conv_4x2_s8_three(const void *params, const lt_step *step);
 
 /* Like lt_conv_4x2_s8_row, for any factors: see above. */

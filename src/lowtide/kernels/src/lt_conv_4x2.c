@@ -92,10 +92,11 @@ LT_APART static void unpack_pixels(const lt_conv_4x2_s8 *p, const void *const *r
     }
 }
 
-/* The same if in_c is no multiple of 4. */
+/* The same if in_c is no multiple of 4: bytes are put together to words, of which k bytes are there so far. */
 LT_APART static void unpack_bytes(const lt_conv_4x2_s8 *p, const void *const *rows, int32_t first, int32_t *to,
                                   int32_t pixels)
 {
+    const uint32_t flip = p->flip * 0x01010101U, zeros = (uint8_t)p->input_zero * 0x01010101U;
     for (int32_t ky = p->kernel_h; ky > 0; ky--, rows++, to += 2 * pixels * p->words) {
         const int8_t *row = *rows;
         int32_t column = first, k = 0, *at = to;
@@ -106,7 +107,17 @@ LT_APART static void unpack_bytes(const lt_conv_4x2_s8 *p, const void *const *ro
         }
         for (int32_t kx = p->kernel_w; kx > 0; kx--, column += p->dilation_w) {
             const int8_t *pixel = ((column >= 0) && (column < p->in_w)) ? (row + (column * p->in_c)) : NULL;
-            for (int32_t c = 0; c < p->in_c; c++) {
+            int32_t c = 0;
+            for (; (c + 4) <= p->in_c; c += 4, at += 2 * pixels) {
+                uint32_t four = zeros;
+                if (pixel != NULL) {
+                    (void)__builtin_memcpy(&four, pixel + c, 4);
+                    four ^= flip;
+                }
+                put_word(at, word | (four << (8 * k)), pixels);
+                word = (four >> 1) >> (31 - (8 * k)); /* nothing if k is 0 */
+            }
+            for (; c < p->in_c; c++) {
                 uint32_t byte = (uint8_t)((pixel != NULL) ? (pixel[c] ^ p->flip) : p->input_zero);
                 word |= byte << (8 * k++);
                 if (k == 4) {
@@ -363,7 +374,8 @@ LT_INLINE lt_4x2 run_row(const lt_conv_4x2_s8 *p, const lt_step *step, int32_t l
             run_all(p, two, &of, 2, out_c, rest);
         }
     }
-    int32_t by_bytes = (direct == 0U) && ((p->in_c & 3) != 0) && (p->dilation_w > 1); /* a copy is quicker */
+    /* Few channels don't pay for halves of a pixel that is there, nor does any window that is put together. */
+    int32_t by_bytes = (direct != 0U) ? (out_c <= 12) : (((p->in_c & 3) != 0) && (p->dilation_w > 1));
     if ((paired > 0) && (one != NULL) && !by_bytes && (x < end)) { /* there is room for halves */
         unpack_window(p, step->in, (x * p->stride_w) - p->pad_left, step->scratch, 1);
         run_all(p, one, &of, 1, out_c, rest);

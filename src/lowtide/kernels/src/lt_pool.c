@@ -82,15 +82,17 @@ static void reset(const lt_pool *p, int32_t *rows, int32_t *totals, int32_t star
 
 #if defined(LT_DSP) && !defined(LT_HELIUM)
 #define MOST_COLUMNS 128 /* sums of so many bytes fit into halves */
+#define FEWEST_COLUMNS 3 /* so many are worth beginning and ending such sums */
 
-/* Add the columns [first, end) of a row of bytes to the totals of its channels, four channels at a time.
- * Returns the first channel that is left. */
-LT_INLINE int32_t add_fours(int32_t *totals, const int8_t *row, columns of, int32_t channels, lt_elem type,
-                            flips flip)
+/* Add the columns [first, end) of a row of bytes to the totals of its channels, four channels at a time, and
+ * those that are left one by one. */
+LT_INLINE void add_columns(int32_t *totals, const int8_t *row, columns of, int32_t channels, lt_elem type,
+                           flips flip)
 {
+    const int8_t *first = row + (of.first * channels);
     int32_t c = 0;
     for (; (c + 4) <= channels; c += 4) {
-        const int8_t *pixel = row + (of.first * channels) + c;
+        const int8_t *pixel = first + c;
         for (int32_t left = of.end - of.first; left > 0; left -= MOST_COLUMNS) {
             int32_t even = 0, odd = 0;
             for (int32_t i = (left < MOST_COLUMNS) ? left : MOST_COLUMNS; i > 0; i--, pixel += channels) {
@@ -109,15 +111,22 @@ LT_INLINE int32_t add_fours(int32_t *totals, const int8_t *row, columns of, int3
             totals[c + 3] += odd >> 16;
         }
     }
-    return c;
+    for (; c < channels; c++) {
+        const int8_t *pixel = first + c;
+        int32_t total = 0;
+        for (int32_t i = of.end - of.first; i > 0; i--, pixel += channels) {
+            total += (type == LT_S8) ? *pixel : ((uint8_t)*pixel ^ flip.in);
+        }
+        totals[c] += total;
+    }
 }
 #endif
 
-/* Join a pixel, elements `in` and on of a row, to the totals of its channels, from channel c on. */
-LT_INLINE void join_pixel(int32_t *totals, const void *row, int32_t in, int32_t c, int32_t channels,
-                          lt_elem type, kind k, flips flip)
+/* Join a pixel, elements `in` and on of a row, to the totals of its channels. */
+LT_INLINE void join_pixel(int32_t *totals, const void *row, int32_t in, int32_t channels, lt_elem type, kind k,
+                          flips flip)
 {
-    in += c;
+    int32_t c = 0;
 #ifdef LT_HELIUM
     if ((type == LT_S8) || (type == LT_U8)) {
         const uint32x4_t sign = vdupq_n_u32((uint32_t)flip.in);
@@ -164,14 +173,17 @@ LT_INLINE void eat(const lt_pool *p, const lt_step *step, lt_elem type, kind k, 
     ++*rows;
     for (int32_t x = 0; x < p->out_w; x++) {
         columns window_x = window(p, x);
-        int32_t in = window_x.first * p->channels, c = 0;
+        int32_t in = window_x.first * p->channels;
 #if defined(LT_DSP) && !defined(LT_HELIUM)
-        if ((k == AVERAGE) && ((type == LT_S8) || (type == LT_U8))) {
-            c = add_fours(totals, step->in[0], window_x, p->channels, type, flip);
+        int32_t is_wide = (window_x.end - window_x.first) >= FEWEST_COLUMNS;
+        if ((k == AVERAGE) && ((type == LT_S8) || (type == LT_U8)) && is_wide) {
+            add_columns(totals, step->in[0], window_x, p->channels, type, flip);
+            totals += p->channels;
+            continue;
         }
 #endif
         for (int32_t i = window_x.first; i < window_x.end; i++, in += p->channels) {
-            join_pixel(totals, step->in[0], in, c, p->channels, type, k, flip);
+            join_pixel(totals, step->in[0], in, p->channels, type, k, flip);
         }
         totals += p->channels;
     }

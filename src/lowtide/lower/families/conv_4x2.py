@@ -25,6 +25,9 @@ _MOST_SHIFT = 15  # (2 * zero + 1) << 15 fits 24 bits
 THREE = "lt_conv_4x2_s8_three"
 """The kernel that makes the last three pixels of an odd number at once."""
 
+_FEWEST_GROUPS = 4
+"""Fours of channels from which on a pixel that could be read in place is unpacked."""
+
 _FEWEST = 4
 """Fours of products of a window from which on three pixels at once are fewer instructions."""
 
@@ -90,10 +93,14 @@ class Conv4x2(ByPixels):
         threes = int(self.three and singles > 0 and pairs > 0)
         pairs, singles = pairs - threes, singles - threes
         fours, apart, less = of.in_c % 4 == 0, of.axis.dilation > 1 and taps > 1, 6 * (rest == 1)
-        halves, one = (singles, 14) if pairs and (fours or not apart) else (0, 16 - less / groups)
+        by_bytes = groups < _FEWEST_GROUPS if direct else apart and not fours
+        halves, one = (singles, 14) if pairs and not by_bytes else (0, 16 - less / groups)
         seen = _Seen(pairs + halves) if direct else self._seen(columns, padded, halves)
-        each = of.in_c if not fours and (apart or of.in_w * of.in_c < 4) else words / taps
-        edges = "edge_words" if fours else "apart_bytes" if each > words / taps else "cut_words"
+        edge = "apart" if apart else "edge"  # what windows are that lie in padding as well
+        of_tap = {f"{edge}_words": words / taps} if fours else {"cut_words": words / taps}
+        if not fours and (apart or of.in_w * of.in_c < 4):
+            of_tap = {"joined_words": of.in_c // 4, "joined_bytes": of.in_c % 4}
+        beyond = "rests" if of.out_c > 3 else "rests_alone"
         found = {
             # Instructions of lt_4x2_two, _three, _one (_one_packed where no two are) and _unpack.
             "assembly": steps * groups * pairs * (73 + 24 * quads + 3 * turns)
@@ -102,7 +109,7 @@ class Conv4x2(ByPixels):
             + of.rows * seen.pairs * (6 + 7 * words + 2 * (words // 2)),
             "pair": steps * (pairs + threes),
             "single": steps * singles,
-            "rests": steps * (pairs + threes + (halves if less else singles)) if rest else 0,
+            beyond: steps * (pairs + threes + (halves if less else singles)) if rest else 0,
             "rest_results": steps * (columns - singles + halves if less else columns) * rest,
             "clamped": columns * self.clamped,
         }
@@ -113,14 +120,15 @@ class Conv4x2(ByPixels):
             "unpacked_padding": of.padding * (pairs + halves) * words,
             "ones": of.rows * seen.ones,
             "one_words": of.rows * seen.ones * words,
-            "edges": of.steps * seen.edges,
-            "edge_taps": of.rows * seen.edges * taps,
-            edges: of.rows * (seen.edges * taps - seen.padded) * each,
-            f"{edges}_of_padding": of.rows * seen.padded * each,
+            f"{edge}s": of.steps * seen.edges,
+            f"{edge}_taps": of.rows * seen.edges * taps,
+            **{name: of.rows * (seen.edges * taps - seen.padded) * n for name, n in of_tap.items()},
+            **{f"{name}_of_padding": of.rows * seen.padded * n for name, n in of_tap.items()},
             "copied_rows": (of.rows + of.padding) * (singles - halves),
             "copied_words": of.rows * seen.singles * words,
             "copied_padding": of.padding * (singles - halves) * words,
-            "copied_taps": of.rows * seen.single_edges * taps,
+            f"copied_{edge}_rows": of.rows * seen.single_edges,
+            f"copied_{edge}_taps": of.rows * seen.single_edges * taps,
             "copied_bytes": of.rows * (seen.single_edges * taps - seen.single_padded) * of.in_c,
             "filled_bytes": of.rows * seen.single_padded * of.in_c,
         }
