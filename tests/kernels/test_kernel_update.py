@@ -86,3 +86,14 @@ def test_refusals() -> None:
     assert refused((1,) * 7, 7, rank=7) == f"it cannot write {[1] * 7} into {[4] * 7}"
     assert refused((2, 2), 3) == "its indices are not an int32 or int64 per dimension"
     assert refused((2, 2), 2, np.int16) == "its indices are not an int32 or int64 per dimension"
+
+
+def test_more_rows_than_a_counter_holds() -> None:
+    """Such tensors have less and longer rows, whose boxes go on in two dimensions."""
+    net = Net(np.int8)
+    source, part = net.input((300, 300, 2, 2), np.int8), net.input((2, 3, 2, 2), np.int8)
+    at = net.const([7, 290, 0, 0], np.int32)
+    net.op("DYNAMIC_UPDATE_SLICE", [source, part, at], (300, 300, 2, 2))
+    rng = np.random.default_rng(2)
+    given = {i: rng.integers(-100, 100, net.tensors[i].shape).astype(np.int8) for i in net.inputs}
+    assert differences(net.build(), inputs=[given]) == []
