@@ -152,6 +152,8 @@ def or_what_fits_on(board: Board, compiled: Compiled) -> Iterator[None]:
             part = roomy_part(board.core.name, needed, figures.flash_bytes)
         else:
             ways, part = (), roomy_part(board.core.name, figures.ram_bytes, needed)
+        if part is not None and part.name == board.name:  # whose emulator has less than it
+            part = None
         raise DoesNotFitError(
             error.cause,
             fit_remedy(ways, part, error.remedy, "--board" if given("board") else None),

@@ -140,8 +140,8 @@ def check(
     if board is not None:
         figures = _measured(compiled, board, figures, cached)
         limits = Limits(
-            min(limits.ram_bytes or board.ram.length, board.ram.length),
-            min(limits.flash_bytes or board.flash.length, board.flash.length),
+            min(limits.ram_bytes or board.ram_bytes, board.ram_bytes),
+            min(limits.flash_bytes or board.flash_bytes, board.flash_bytes),
             limits.instructions,
         )
     if limits.instructions is not None and figures.instructions is None:
