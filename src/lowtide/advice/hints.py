@@ -293,10 +293,43 @@ def ways_to_fit(
         return tuple(found[:MOST])
     if options.max_ram is None:
         found += _in_strips(model, plain, rows, most)
+    elif not found and plain.hop is not None:
+        found += _of_window(model, plain, most)
     elif not found and plain.input_mode == "resident" and not plain.preserve_input:
-        streamed = replace(plain, input_mode="streamed")
-        found += _in_strips(model, streamed, (*rows, "--input", "streamed"), most)
+        found += _with_other_input(model, plain, rows, most)
     return tuple(found[:MOST])
+
+
+def _with_other_input(
+    model: Model, options: Options, rows: tuple[str, ...], most: int
+) -> Iterator[Way]:
+    """The input streamed, or, if that does not fit, where it stays readable."""
+    modes: tuple[InputMode, ...] = ("streamed", "const")
+    for mode in modes:
+        other = replace(options, input_mode=mode)
+        found = tuple(_in_strips(model, other, (*rows, "--input", mode), most))
+        yield from found
+        if found:
+            return
+
+
+def _of_window(model: Model, options: Options, most: int) -> Iterator[Way]:
+    """Of a window that slides: rows of fewer tensors kept, the other input mode, or both."""
+    mode: InputMode = "streamed" if options.input_mode == "const" else "const"
+    other = replace(options, input_mode=mode)
+    tried: list[tuple[tuple[str, ...], Options]] = []
+    if options.keep:
+        tried.append(((), replace(options, keep=None)))
+    tried.append((("--input", mode), other))
+    if options.keep:
+        tried.append((("--input", mode), replace(other, keep=None)))
+    for flags, each in tried:
+        try:
+            made = compile_model(model, replace(each, max_ram=most))
+        except LowtideError:
+            continue
+        kept = () if each.keep == options.keep else ("--keep", str(made.options.keep))
+        yield Way((*flags, *kept), made.ram_bytes, estimated=False)
 
 
 def _by_rows(options: Options) -> tuple[str, ...]:

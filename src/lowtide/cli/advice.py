@@ -126,7 +126,9 @@ def or_what_fits(model: Model, options: Options) -> Iterator[None]:
             ways = ways_to_fit(model, options, options.max_ram)
             ways = tuple(way for way in ways if can_be_typed(way.flags))
         otherwise = error.remedy
-        if options.input_mode == "resident" and not options.preserve_input:
+        if options.hop is not None or (
+            options.input_mode == "resident" and not options.preserve_input
+        ):
             otherwise = "allow more RAM; no input mode fits in this limit"
         remedy = fit_remedy(ways, None, otherwise)
         raise InfeasibleError(error.cause, remedy) from None
