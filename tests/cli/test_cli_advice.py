@@ -15,8 +15,9 @@ from remedies import into
 from remedies import typed as typed_from
 
 from lowtide import load
-from lowtide.advice.hints import WORTH, Hint, Way, roomy_part
+from lowtide.advice.hints import WORTH, Hint
 from lowtide.advice.reporting import report_on
+from lowtide.advice.ways import Way, roomy_part
 from lowtide.cli.deploy import PACKAGES
 from lowtide.machines.mcus import find_mcu, load_mcus
 from lowtide.report.advised import command as typed

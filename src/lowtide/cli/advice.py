@@ -117,7 +117,7 @@ def or_what_fits(model: Model, options: Options) -> Iterator[None]:
     try:
         yield
     except InfeasibleError as error:
-        from lowtide.advice.hints import ways_to_fit
+        from lowtide.advice.ways import ways_to_fit
         from lowtide.report.advised import fit_remedy
 
         if options.max_ram is None:
@@ -142,7 +142,7 @@ def or_what_fits_on(board: Board, compiled: Compiled) -> Iterator[None]:
     try:
         yield
     except DoesNotFitError as error:
-        from lowtide.advice.hints import roomy_part, ways_to_fit
+        from lowtide.advice.ways import roomy_part, ways_to_fit
         from lowtide.commands.verdict import predicted
         from lowtide.report.advised import fit_remedy
 
@@ -201,7 +201,7 @@ def _of_ram(verdict: Verdict) -> str:
     ]
     if not over:
         return _LESS["ram_bytes"]
-    from lowtide.advice.hints import ways_to_fit
+    from lowtide.advice.ways import ways_to_fit
     from lowtide.report.advised import fit_remedy
 
     compiled = verdict.compiled
