@@ -84,6 +84,9 @@ def test_what_is_missing_is_the_least_of_all_ways() -> None:
     assert found.way == "not"
     assert found.streamed
     assert found.spare_ram_bytes >= 0 > found.spare_flash_bytes
+    assert "does not fit PART14336, even with its input streamed: " in found.sentence
+    assert fit_text([found]).splitlines()[2].split()[1:4] == ["no,", "even", "streamed"]
+    assert "<b>no, even streamed</b>" in fit_html([found])
 
 
 def test_work_is_done_twice_only_if_it_may_be() -> None:
@@ -121,6 +124,16 @@ def test_sentences() -> None:
     short = replace(fit, way="not", ram_bytes=(64 << 10) + 500, flash_bytes=(256 << 10) + 20_480)
     assert short.sentence == (
         "does not fit STM32L432KC: 500 bytes of RAM and 20 KiB of flash missing"
+    )
+    lacks = "500 bytes of RAM and 20 KiB of flash missing"
+    assert replace(short, streamed=True).sentence == (
+        f"does not fit STM32L432KC, even with its input streamed: {lacks}"
+    )
+    assert replace(short, streamed=True, overhead=1.122).sentence == (
+        f"does not fit STM32L432KC, even with its input streamed and at +13 % work: {lacks}"
+    )
+    assert replace(short, overhead=1.122).sentence == (
+        f"does not fit STM32L432KC, even at +13 % work: {lacks}"
     )
 
 

@@ -15,8 +15,9 @@ from remedies import into
 from remedies import typed as typed_from
 
 from lowtide import load
-from lowtide.advice.hints import WORTH, Hint, Way, roomy_part
+from lowtide.advice.hints import WORTH, Hint
 from lowtide.advice.reporting import report_on
+from lowtide.advice.ways import Way, roomy_part
 from lowtide.cli.deploy import PACKAGES
 from lowtide.machines.mcus import find_mcu, load_mcus
 from lowtide.report.advised import command as typed
@@ -343,6 +344,23 @@ def test_what_is_worth_a_line() -> None:
     assert not replace(hint, ram_saved=-130, faster=0.5).worth
 
 
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        ("--hop 2 --max-ram 3600", "add --input const (3,532 B of arena and state)"),
+        ("--hop 2 --keep 2 --max-ram 12K", "add --keep 1 (11,742 B of arena and state), or "),
+        ("--hop 2 --keep 2 --max-ram 3600", "add --input const --keep 0 (3,532 B "),
+        ("--hop 2 --max-ram 1K", "allow more RAM; no input mode fits in this limit"),
+        ("--max-ram 3480", "add --input const --max-ram 3480 (3,460 B of arena and state)"),
+    ],
+)
+def test_all_that_a_limit_leaves_is_tried(words: str, remedy: str) -> None:
+    """Before it is said that nothing fits: fewer kept tensors, and inputs that stay readable."""
+    result = call("plan", "zoo:ds-cnn-kws", *words.split(), "--effort", "0.1")
+    assert result.code == 1
+    assert result.messages.splitlines()[1].startswith(f"  remedy: {remedy}")
+
+
 def test_remedies_in_words() -> None:
     part = load_mcus()["RP2040"]
     ways = [Way(("--input", "streamed"), 9871), Way(("--max-ram", "12000"), 11_904, 1.3, False)]
@@ -366,6 +384,10 @@ def test_remedies_in_words() -> None:
         ("compile zoo:figure1 --max-ram 1450 -o made", 1),
         ("compile zoo:figure1 --max-ram 1450 --fastest -o made", 1),
         ("compile zoo:figure1 --max-ram 1450 --cost instructions --core cortex-m4 -o made", 1),
+        ("plan zoo:wake-word-window --hop 1 --max-ram 3800", 1),
+        ("plan zoo:ds-cnn-kws --hop 2 --keep 2 --max-ram 12K", 2),
+        ("plan zoo:ds-cnn-kws --max-ram 3480", 1),
+        ("report zoo:figure1 --max-ram 1450 -o made.html", 1),
     ],
 )
 def test_all_that_would_fit_does(words: str, least: int, tmp_path: Path) -> None:

@@ -186,7 +186,7 @@ def test_limits(model: Path) -> None:
         assert small["overhead"] <= point["overhead"]
 
 
-@pytest.mark.parametrize("command", ["plan", "compile", "verify", "run"])
+@pytest.mark.parametrize("command", ["plan", "compile", "verify", "run", "report"])
 def test_a_limit_that_cannot_be_kept(command: str, model: Path, tmp_path: Path) -> None:
     """Exit 1, the nearest plan named, and nothing written."""
     core = ("--core", "cortex-m0") if command == "run" else ()  # that of its board
@@ -195,6 +195,7 @@ def test_a_limit_that_cannot_be_kept(command: str, model: Path, tmp_path: Path) 
         "plan": ("-o", tmp_path / "plan.json", "--plot", tmp_path / "plan.png"),
         "compile": ("-o", tmp_path / "out"),
         "run": ("--board", "microbit"),
+        "report": ("--picture", tmp_path / "drawn.svg"),
     }
     result = call(command, model, "--max-ram", "1", *rest.get(command, ()))
     refused(

@@ -32,6 +32,23 @@ def test_fit_prints_and_writes(tmp_path: Path) -> None:
     assert [row["way"] for row in shown["fits"]] == ["as is"]
 
 
+def test_a_name_that_is_given_twice_counts_once() -> None:
+    names = "RP2040,rp2040,RP"
+    done = lowtide("fit", "zoo:figure1", "zoo:figure1", "--mcu", names, "--json")
+    found = json.loads(done.stdout)["fits"]
+    assert [row["mcu"] for row in found] == ["RP2040", "RP2350"]
+
+
+def test_commands_agree_on_external_flash() -> None:
+    """Even where the emulator has less."""
+    (fit,) = json.loads(call("fit", "zoo:figure1", "--mcu", "RP2040", "--json").out)["fits"]
+    checked = json.loads(call("check", "zoo:figure1", "--mcu", "RP2040", "--json").out)
+    assert checked["limits"]["flash_bytes"] == fit["flash"] == 16 << 20
+    assert checked["limits"]["ram_bytes"] == fit["ram"]
+    ran = call("run", "zoo:figure1", "--mcu", "RP2040").out
+    assert f" of {16 << 20:,} B\n" in ran
+
+
 def test_a_network_that_cannot_be_compiled_is_told_beside_the_others(tmp_path: Path) -> None:
     (tmp_path / "bad.tflite").write_bytes(b"no model")
     done = lowtide(

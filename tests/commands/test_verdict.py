@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from lowtide.cli.advice import remedy_of_check
 from lowtide.commands import verdict
 from lowtide.commands.options import Options
 from lowtide.commands.verdict import Figures, Limits, Verdict, check
@@ -138,6 +139,44 @@ def test_measured_and_predicted_are_not_compared(
         check(compiled("figure1"), None, Limits(), (path, Fraction(0)))
     assert caught.value.cause == (
         f"the baseline {path} was {how}, but this check is predicted for cortex-m4 (no board is given)"
+    )
+
+
+@pytest.mark.parametrize("options", [None, "none"])
+def test_a_baseline_that_does_not_say_its_options(options: object, tmp_path: Path) -> None:
+    """As those of earlier versions."""
+    path = _stored(tmp_path, options=options)
+    with pytest.raises(UsageError, match="does not say with which options it was made") as caught:
+        check(compiled("figure1"), None, Limits(), (path, Fraction(0)))
+    assert caught.value.remedy.startswith("make a new baseline in the same way: ")
+
+
+@pytest.mark.parametrize("folder", ["/elsewhere/", "C:\\nets\\", ""])
+def test_a_baseline_is_of_the_same_network_wherever_its_file_lies(
+    folder: str, tmp_path: Path
+) -> None:
+    program = compiled("figure1")
+    moved = replace(program, model=replace(program.model, path="here/net.tflite"))
+    path = _stored(tmp_path, model=f"{folder}net.tflite")
+    assert check(moved, None, Limits(), (path, Fraction(0))).passed
+    other = _stored(tmp_path, model=f"{folder}net2.tflite")
+    with pytest.raises(UsageError, match="but this check is of here"):
+        check(moved, None, Limits(), (other, Fraction(0)))
+
+
+def test_what_limits_settle_is_not_compared() -> None:
+    """Of how many tensors a window keeps rows may change with the network."""
+    limited = replace(compiled("figure1"), options=Options(hop=1, keep=2, max_ram="9K"))
+    assert verdict.options_of(limited) == ["--input", "streamed", "--hop", "1", "--max-ram", "9216"]
+    free = replace(limited, options=Options(hop=1, keep=2, name="net"))
+    assert verdict.options_of(free) == ["--input", "streamed", "--hop", "1", "--keep", "2"]
+
+
+def test_wrong_outputs_have_a_remedy_of_their_own() -> None:
+    figures = Figures(1, 1, 1, "b", measured=True, bit_exact=False)
+    found = Verdict(compiled("figure1"), figures, Limits(), None, ())
+    assert remedy_of_check(found, "") == (
+        "find the first operator that differs with `lowtide verify`"
     )
 
 

@@ -338,6 +338,6 @@ def test_a_limit_of_ram_holds_for_arena_and_state() -> None:
         with pytest.raises(InfeasibleError) as caught:
             compile_model(_ring(), Options(name="net", max_ram=limit))
         assert caught.value.cause.startswith(
-            f"no plan of this network fits {limit} bytes of arena and state (12); "
+            f"no plan of this network fits {limit} bytes of arena and state (the state takes 12); "
             "the smallest plan needs "
         )

@@ -76,6 +76,34 @@ def test_weights_larger_than_flash(name: str) -> None:
     assert caught.value.needed_bytes == board.flash.length + caught.value.missing_bytes
 
 
+def test_too_little_of_both_is_told_of_both() -> None:
+    board = find_board("microbit")
+    size = board.flash.length
+    declared = f"static const uint8_t tiny_weights_a[{size}] = {{1, 2, 3}};"
+    body = "out[0] = tiny_weights_a[in[0]];"
+    both = bundle(body, globals_=declared, arena=RAM + 4)
+    with pytest.raises(DoesNotFitError) as alone:
+        run_on_board(board, bundle(INCREMENT, arena=RAM + 4), "tiny", SAMPLE)
+    with pytest.raises(DoesNotFitError) as caught:
+        run_on_board(board, both, "tiny", SAMPLE)
+    assert (caught.value.memory, caught.value.needed_bytes > size) == ("flash", True)
+    assert " B more flash than the 256 KiB there are (" in caught.value.cause
+    assert f"; it needs {alone.value.missing_bytes:,} B more RAM than the 16 KiB there are (" in (
+        caught.value.cause
+    )
+
+
+def test_what_only_the_emulator_has_no_room_for_is_told_so() -> None:
+    board = replace(find_board("microbit"), memory=(RAM, 16 << 20))
+    size = board.flash.length
+    declared = f"static const uint8_t tiny_weights_a[{size}] = {{1, 2, 3}};"
+    with pytest.raises(DoesNotFitError, match="flash than the 256 KiB of its emulator") as caught:
+        run_on_board(
+            board, bundle("out[0] = tiny_weights_a[in[0]];", globals_=declared), "tiny", SAMPLE
+        )
+    assert caught.value.remedy.startswith("for the 16 MiB of microbit, predict it: ")
+
+
 def test_the_message_says_what_is_needed_and_what_there_is() -> None:
     with pytest.raises(DoesNotFitError) as caught:
         run_on_board(find_board("hifive1b"), bundle(arena=20_000), "tiny", SAMPLE)

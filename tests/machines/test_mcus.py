@@ -44,6 +44,7 @@ def test_every_part_has_a_source_and_is_a_board_of_its_core(name: str) -> None:
     assert board.core.name in board.machine.cores
     assert 0 < board.ram.length <= mcu.ram_bytes
     assert 0 < board.flash.length <= mcu.flash_bytes
+    assert (board.ram_bytes, board.flash_bytes) == (mcu.ram_bytes, mcu.flash_bytes)
 
 
 def test_nearly_all_were_looked_up() -> None:

@@ -63,6 +63,11 @@ def test_the_verdict_on_a_part_that_was_asked_about() -> None:
     assert verdict(big, short, mcu=short) == (
         "Does not fit STM32F072RB: 14 KiB of RAM missing; it fits a 64 KiB part (STM32L432KC)"
     )
+    streamed = fit("STM32F072RB", "not", 20 << 10, streamed=True)
+    assert verdict(big, streamed, mcu=streamed) == (
+        "Does not fit STM32F072RB, even with its input streamed: 4,096 bytes of RAM missing; it fits a "
+        "64 KiB part (STM32L432KC)"
+    )
     figures = reported().figures
     assert verdict(short) == (
         f"Needs {figures.ram_bytes:,} B of RAM and {figures.flash_bytes:,} B of flash, more than any "

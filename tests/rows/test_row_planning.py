@@ -48,7 +48,7 @@ from networks import loaded
 OF_BLOCKS = tuple(BLOCKS + n for n in (3, 4, 7, 9, 10, 16, 30, 31, 33))
 SEEDS = (0, 1, 3, 4, 5, 9, 12, 14, 16, 19, 22, 23, *OF_BLOCKS)
 LARGER = tuple(BLOCKS + n for n in (3, 4, 5, 7, 9))
-_REMEDY = "allow more RAM, or let the input be const or streamed"
+_REMEDY = "allow more RAM, or try whether a const or streamed input fits"
 
 
 class LostError(Exception):

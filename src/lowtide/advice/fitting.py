@@ -80,7 +80,10 @@ class Fit:
     def sentence(self) -> str:
         """As "fits STM32L432KC with 34 KiB of RAM to spare"."""
         name = self.mcu.name
+        how = ["with its input streamed"] if self.streamed else []
         if self.way == "not":
+            how += [self._more_work] if self.overhead > 1 else []
+            even = f", even {' and '.join(how)}" if how else ""
             short = [
                 f"{_size(-spare)} of {kind}"
                 for kind, spare in (
@@ -89,15 +92,17 @@ class Fit:
                 )
                 if spare < 0
             ]
-            return f"does not fit {name}: {' and '.join(short)} missing"
-        how = ["with its input streamed"] if self.streamed else []
+            return f"does not fit {name}{even}: {' and '.join(short)} missing"
         if self.way == "other kernels":
             how.append("with portable kernels")
         if self.way == "more work":
-            more = math.ceil((self.overhead - 1) * 100)
-            how.append(f"at +{more} % work" if more > 0 else "with lean kernels")
+            how.append(self._more_work if self.overhead > 1 else "with lean kernels")
         ways = "".join(f", {each}" for each in how) + ("," if how else "")
         return f"fits {name}{ways} with {_size(self.spare_ram_bytes)} of RAM to spare"
+
+    @property
+    def _more_work(self) -> str:
+        return f"at +{math.ceil((self.overhead - 1) * 100)} % work"
 
 
 def first_fit(network: str, ways: Iterable[Needed], mcu: Mcu) -> Fit:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Final, Literal
 
-from lowtide.commands.compiling import Compiled, compile_model
+from lowtide.commands.compiling import Compiled
 from lowtide.commands.known import Known
 from lowtide.commands.options import Options
 from lowtide.commands.passing import passed
@@ -22,10 +21,8 @@ from lowtide.errors import LowtideError
 from lowtide.estimates.network import Need, Network
 from lowtide.ir import Graph, Model
 from lowtide.ir.liveness import peak_bytes
-from lowtide.ir.macs import graph_macs
 from lowtide.lower.lowerings import Lowerings
 from lowtide.machines.board import find_target
-from lowtide.machines.mcus import Mcu, load_mcus
 from lowtide.modes import InputMode
 from lowtide.order import OrderResult, best_order
 from lowtide.passes import drop_boundary_quantization, resolve_variables
@@ -53,9 +50,6 @@ WORTH: Final = 0.03
 _MORE_COST: Final = 1.5
 """How many times the program's cost a plan of the front may have that is pointed to, as predicted; its
 MACs are at most `MORE_WORK` times the network's."""
-
-_SURE: Final = 1.05
-"""What is estimated fits for sure where there is so many times the room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +172,8 @@ class _Found:
         return self._need(mode).instructions
 
 
-def _found(graph: Graph, options: Options) -> _Found:
+def estimated_of(graph: Graph, options: Options) -> _Found:
+    """What estimates tell of a graph, in its best order, with these options."""
     return _Found(graph, best_order(graph, effort=options.effort).order, options.target)
 
 
@@ -199,17 +194,17 @@ def _by_estimates(compiled: Compiled, known: Known, cores: Sequence[str]) -> Ite
 
     if options.schedule != "rows":
         saved = ram - now.ram(mode)
-        yield Hint("rows", _by_rows(options), saved, ram)
+        yield Hint("rows", by_rows(options), saved, ram)
         return
     if not options.quantized_io:
         inner = drop_boundary_quantization(graph)
         if (inner.inputs, inner.outputs) != (graph.inputs, graph.outputs):
-            yield hint("quantized-io", ("--quantized-io",), _found(inner, options))
+            yield hint("quantized-io", ("--quantized-io",), estimated_of(inner, options))
     if mode == "resident" and not options.preserve_input:
         yield hint("streamed", ("--input", "streamed"), now, "streamed")
     if not options.simplify:
         other = passed(compiled.model, replace(options, simplify=True)).graph
-        less = hint("simplify", ("--simplify",), _found(other, options))
+        less = hint("simplify", ("--simplify",), estimated_of(other, options))
         weights = graph.weights_bytes
         yield replace(less, flash_saved=weights - other.weights_bytes, flash_before=weights)
     if options.target == ANY:
@@ -241,7 +236,7 @@ def file_hints(
     found = []
     options = Options()
     try:
-        needed = _found(passed(model, options).graph, options).ram("resident")
+        needed = estimated_of(passed(model, options).graph, options).ram("resident")
     except LowtideError:
         needed = None
     head = stored_plan_bytes(model)
@@ -260,85 +255,9 @@ def file_hints(
     return _best(found)
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
-    """With `flags` added, arena and state take `ram_bytes`, for `overhead` times the network's MACs."""
-
-    flags: tuple[str, ...]
-    ram_bytes: int
-    overhead: float = 1.0
-    estimated: bool = True
-
-
-def ways_to_fit(
-    model: Model, options: Options, most: int, *, planned: bool = True
-) -> tuple[Way, ...]:
-    """What brings arena and state to at most `most` bytes, the least change first; none for a part of
-    a file, or for a plan that was given.
-
-    Other ways to give the input are estimated. The work that it takes where the input is given as it is,
-    or where none of these will do, is planned, unless not `planned`.
-    """
-    if model.whole is not None or options.stages is not None or most <= 0:
-        return ()
-    plain = replace(options, schedule="rows", allocator="planned", max_ram=None)
-    rows = _by_rows(options)
-    found = []
-    as_is = [((), plain)] if rows and not options.preserve_input else []
-    for flags, other in chain(as_is, _other_ends(model, plain)):
-        needed = _found(passed(model, other).graph, other).ram(other.input_mode)
-        if needed * _SURE <= most:
-            found.append(Way((*rows, *flags), needed))
-    if not planned:
-        return tuple(found[:MOST])
-    if options.max_ram is None:
-        found += _in_strips(model, plain, rows, most)
-    elif not found and plain.input_mode == "resident" and not plain.preserve_input:
-        streamed = replace(plain, input_mode="streamed")
-        found += _in_strips(model, streamed, (*rows, "--input", "streamed"), most)
-    return tuple(found[:MOST])
-
-
-def _by_rows(options: Options) -> tuple[str, ...]:
+def by_rows(options: Options) -> tuple[str, ...]:
     """What has a program run by rows that was asked for by whole operators."""
     if options.schedule == "rows":
         return ()
     placed = () if options.allocator == "planned" else ("--allocator", "planned")
     return ("--schedule", "rows", *placed)
-
-
-def _other_ends(model: Model, options: Options) -> Iterator[tuple[tuple[str, ...], Options]]:
-    """Other ways to give the input, one flag before two."""
-    graph = passed(model, replace(options, simplify=False)).graph
-    inner = drop_boundary_quantization(graph)
-    integers = not options.quantized_io and inner.inputs != graph.inputs
-    movable = options.input_mode == "resident" and not options.preserve_input
-    if integers:
-        yield ("--quantized-io",), replace(options, quantized_io=True)
-    if movable:
-        streamed = replace(options, input_mode="streamed")
-        yield ("--input", "streamed"), streamed
-        if integers:
-            both = ("--quantized-io", "--input", "streamed")
-            yield both, replace(streamed, quantized_io=True)
-
-
-def _in_strips(model: Model, options: Options, flags: tuple[str, ...], most: int) -> Iterator[Way]:
-    """The plan of least cost that fits, if there is one."""
-    try:
-        made = compile_model(model, replace(options, max_ram=most))
-    except LowtideError:
-        return
-    plan = made.assembly.plan
-    overhead = 1.0 if plan is None else plan.macs / max(1, graph_macs(made.graph))
-    yield Way((*flags, "--max-ram", str(most)), made.ram_bytes, overhead, estimated=False)
-
-
-def roomy_part(core: str, ram_bytes: int, flash_bytes: int) -> Mcu | None:
-    """The part of that core with the least RAM that has room for so much, stack and code included."""
-    parts = [
-        mcu
-        for mcu in load_mcus().values()
-        if mcu.core == core and mcu.ram_bytes >= ram_bytes and mcu.flash_bytes >= flash_bytes
-    ]
-    return min(parts, key=lambda mcu: (mcu.ram_bytes, mcu.flash_bytes, mcu.name), default=None)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -117,7 +117,7 @@ def or_what_fits(model: Model, options: Options) -> Iterator[None]:
     try:
         yield
     except InfeasibleError as error:
-        from lowtide.advice.hints import ways_to_fit
+        from lowtide.advice.ways import ways_to_fit
         from lowtide.report.advised import fit_remedy
 
         if options.max_ram is None:
@@ -126,7 +126,9 @@ def or_what_fits(model: Model, options: Options) -> Iterator[None]:
             ways = ways_to_fit(model, options, options.max_ram)
             ways = tuple(way for way in ways if can_be_typed(way.flags))
         otherwise = error.remedy
-        if options.input_mode == "resident" and not options.preserve_input:
+        if options.hop is not None or (
+            options.input_mode == "resident" and not options.preserve_input
+        ):
             otherwise = "allow more RAM; no input mode fits in this limit"
         remedy = fit_remedy(ways, None, otherwise)
         raise InfeasibleError(error.cause, remedy) from None
@@ -140,7 +142,7 @@ def or_what_fits_on(board: Board, compiled: Compiled) -> Iterator[None]:
     try:
         yield
     except DoesNotFitError as error:
-        from lowtide.advice.hints import roomy_part, ways_to_fit
+        from lowtide.advice.ways import roomy_part, ways_to_fit
         from lowtide.commands.verdict import predicted
         from lowtide.report.advised import fit_remedy
 
@@ -152,6 +154,8 @@ def or_what_fits_on(board: Board, compiled: Compiled) -> Iterator[None]:
             part = roomy_part(board.core.name, needed, figures.flash_bytes)
         else:
             ways, part = (), roomy_part(board.core.name, figures.ram_bytes, needed)
+        if part is not None and part.name == board.name:  # whose emulator has less than it
+            part = None
         raise DoesNotFitError(
             error.cause,
             fit_remedy(ways, part, error.remedy, "--board" if given("board") else None),
@@ -166,16 +170,41 @@ def _as_given(compiled: Compiled) -> Options:
     return replace(compiled.options, keep=given("keep"))
 
 
-def remedy_of_check(verdict: Verdict, otherwise: str) -> str:
-    """What would keep to the limit of RAM, if that alone was exceeded; else `otherwise`."""
+_LESS: Final = {
+    "ram_bytes": "see which plans need less with `lowtide plan --front`",
+    "flash_bytes": "see which parts have more flash with `lowtide fit`",
+    "instructions": "see which plans need less with `lowtide plan --front`",
+}
+"""What to do about a figure that is too much, if nothing better is known."""
+
+
+def remedy_of_check(verdict: Verdict, again: str) -> str:
+    """What to do about each thing that failed; `again` is the command that makes the bundle."""
     exceeded = [f for f in verdict.findings if f.over > 0]
-    over = [f.over for f in exceeded if f.name == "ram_bytes" and f.by == "limit"]
-    if not over or any(f.name != "ram_bytes" for f in exceeded):
-        return otherwise
-    from lowtide.advice.hints import ways_to_fit
+    said = []
+    if not verdict.figures.bit_exact:
+        said.append("find the first operator that differs with `lowtide verify`")
+    names = {f.name for f in exceeded}
+    said += [_of_ram(verdict)] if "ram_bytes" in names else []
+    said += [_LESS[name] for name in ("flash_bytes", "instructions") if name in names]
+    if any(f.by == "baseline" for f in exceeded):
+        said.append("to accept the change, write a new baseline: -o FILE")
+    if verdict.stored is not None and not verdict.stored.same:
+        said.append(f"make the bundle again: `{again}`")
+    return "; ".join(dict.fromkeys(said))
+
+
+def _of_ram(verdict: Verdict) -> str:
+    """What would keep to the limit of RAM, if that was exceeded and something does."""
+    over = [
+        f.over for f in verdict.findings if (f.name, f.by) == ("ram_bytes", "limit") and f.over > 0
+    ]
+    if not over:
+        return _LESS["ram_bytes"]
+    from lowtide.advice.ways import ways_to_fit
     from lowtide.report.advised import fit_remedy
 
     compiled = verdict.compiled
     most = compiled.ram_bytes - max(over)
     ways = ways_to_fit(compiled.model, _as_given(compiled), most, planned=False)
-    return fit_remedy(ways, None, otherwise)
+    return fit_remedy(ways, None, _LESS["ram_bytes"])

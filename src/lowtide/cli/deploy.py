@@ -249,7 +249,7 @@ def report(
     asked = [load_with(name, board or mcu) for name in names]  # a slip is told before long work
     reported = []
     for name, (loaded, chosen) in zip(names, asked, strict=True):
-        with progress(f"reporting on {name}") as tell:
+        with or_what_fits(loaded, chosen), progress(f"reporting on {name}") as tell:
             reported.append(
                 report_on(
                     *(loaded, chosen, board),

@@ -80,11 +80,12 @@ def fit(
 
     mcus = list(load_mcus().values())
     if names is not None:
-        mcus = [mcu for name in names.split(",") for mcu in find_mcus(name.strip())]
+        asked = (mcu for name in names.split(",") for mcu in find_mcus(name.strip()))
+        mcus = list(dict.fromkeys(asked))
     failed: list[tuple[str, LowtideError]] = []
     found: list[Fit] = []
     with progress("estimating") as tell:
-        for model in models:
+        for model in dict.fromkeys(models):
             tell(model)
             try:
                 loaded = load(model, max_file=given("max_file"))

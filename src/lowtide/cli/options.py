@@ -65,7 +65,8 @@ class Instructions(click.types.IntParamType):
 
 
 class Share(click.types.StringParamType):
-    """A share as a `Fraction`: 2% or 0.02."""
+    """A share as a `Fraction`: 2% or 0.02. A bare number of 1 or more is refused: 5 means 5% to one and
+    500% to another."""
 
     name = "share"
 
@@ -73,6 +74,9 @@ class Share(click.types.StringParamType):
         match = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)(%?)", str(value), re.ASCII)
         if match is None:
             self.fail(f"{value!r} is not a fraction, such as 2% or 0.02.", param, ctx)
+        if not match[2] and Fraction(match[1]) >= 1:
+            percent = f"{float(match[1]) * 100:g}"
+            self.fail(f"{value!r} can mean {value}% or {percent}%: write one of these.", param, ctx)
         return Fraction(match[1]) / (100 if match[2] else 1)
 
 

@@ -7,15 +7,17 @@ a figure says which it is, and measured ones are not compared with predicted one
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any, Final, Literal
 
 from lowtide.commands.bundles import Stored
 from lowtide.commands.checking import Ran, run
 from lowtide.commands.compiling import Compiled
+from lowtide.commands.cutting import ends_of
+from lowtide.commands.options import flags_of
 from lowtide.emit.footprint import STACK, flash_bytes, instance_bytes
 from lowtide.errors import LowtideError, MissingToolError, UsageError
 from lowtide.machines.parts import Board
@@ -24,6 +26,7 @@ from lowtide.plans.cost import load_model
 Name = Literal["ram_bytes", "flash_bytes", "instructions"]
 NAMES: Final[tuple[Name, ...]] = ("ram_bytes", "flash_bytes", "instructions")
 SCHEMA: Final = "lowtide.check/1"
+_AGAIN: Final = "make a new baseline in the same way: `lowtide check MODEL -o FILE`"
 
 
 class ExceedsError(LowtideError):
@@ -137,15 +140,17 @@ def check(
     if board is not None:
         figures = _measured(compiled, board, figures, cached)
         limits = Limits(
-            min(limits.ram_bytes or board.ram.length, board.ram.length),
-            min(limits.flash_bytes or board.flash.length, board.flash.length),
+            min(limits.ram_bytes or board.ram_bytes, board.ram_bytes),
+            min(limits.flash_bytes or board.flash_bytes, board.flash_bytes),
             limits.instructions,
         )
     if limits.instructions is not None and figures.instructions is None:
         load_model(compiled.options.target.priced_as)  # raises
     known = None
     if baseline is not None and stored is not None:
-        known = _comparable(baseline[0], stored, figures, baseline[1])
+        _check_same(baseline[0], stored, compiled, figures)
+        values = {name: stored[name] for name in NAMES if stored.get(name) is not None}
+        known = Baseline(str(baseline[0]), values, baseline[1])
     findings = tuple(
         finding
         for name in NAMES
@@ -223,19 +228,62 @@ def _stored(file: Path) -> dict[str, Any]:
     return found
 
 
-def _comparable(
-    file: Path, stored: Mapping[str, Any], figures: Figures, tolerance: Fraction
-) -> Baseline:
-    then = bool(stored.get("measured")), str(stored.get("where"))
-    now = figures.measured, figures.where
-    if then != now:
+def options_of(compiled: Compiled) -> list[str]:
+    """What to type for the options that a program was made with, of those that its figures depend on;
+    `--plan FILE` for any plan. A baseline says so too."""
+    options = compiled.options
+    settled = options.limited and options.hop is not None  # by the limits, as the model changes
+    compared = replace(
+        options,
+        name=None,
+        keep=None if settled else options.keep,
+        stages=None,
+        stages_of=None,
+    )
+    return [*flags_of(compared), *(["--plan", "FILE"] if options.stages is not None else [])]
+
+
+def _check_same(
+    file: Path, stored: Mapping[str, Any], compiled: Compiled, figures: Figures
+) -> None:
+    """Raise UsageError if the baseline is of another network, or was made in another way. A file of the
+    same name with other contents is the same network: a baseline is for networks that change."""
+    model, told = compiled.model, str(stored.get("model"))
+    if _file_name(told) != _file_name(model.path):
         raise UsageError(
-            f"the baseline {file} was {_how(*then)}, but this check is {_how(*now)}"
-            + (f" ({figures.why})" if figures.why else ""),
-            "make a new baseline in the same way: `lowtide check MODEL -o FILE`",
+            f"the baseline {file} is of {told}, but this check is of {model.path}",
+            "make a baseline of this network: `lowtide check MODEL -o FILE`",
         )
-    values = {name: stored[name] for name in NAMES if stored.get(name) is not None}
-    return Baseline(str(file), values, tolerance)
+    begin, until = (list(ends) or None for ends in ends_of(model))
+    part = None if model.whole is None else {"from": begin, "until": until}
+    if stored.get("part") != part:
+        raise UsageError(f"the baseline {file} is of another part of the network", _AGAIN)
+    how = bool(stored.get("measured")), str(stored.get("where"))
+    now = figures.measured, figures.where
+    if how != now:
+        raise UsageError(
+            f"the baseline {file} was {_how(*how)}, but this check is {_how(*now)}"
+            + (f" ({figures.why})" if figures.why else ""),
+            _AGAIN,
+        )
+    then, options = stored.get("options"), options_of(compiled)
+    if not isinstance(then, list):
+        raise UsageError(f"the baseline {file} does not say with which options it was made", _AGAIN)
+    if then != options:
+        raise UsageError(
+            f"the baseline {file} was made with {_typed(then)}, but this check with "
+            f"{_typed(options)}",
+            "check with the same options, or make a new baseline: `lowtide check MODEL -o FILE`",
+        )
+
+
+def _file_name(path: str) -> str:
+    """Of a network, wherever its file lies; Windows' rules know both kinds of slashes."""
+    return PureWindowsPath(path).name
+
+
+def _typed(options: Iterable[object]) -> str:
+    return " ".join(map(str, options)) or "no options"
 
 
 def _how(measured: bool, where: str) -> str:

@@ -129,6 +129,8 @@ def board_of(mcu: Mcu) -> Board:
             "predict its needs with `lowtide fit`; to compile for it, keep the default core (any)",
         )
     like = load_boards()[_BOARDS[mcu.core]]
+    ram, flash = like.machine.ram.length, like.machine.flash.length
+    beyond = mcu.ram_bytes > ram or mcu.flash_bytes > flash
     core = next(b.core for b in load_boards().values() if b.core.name == mcu.core)
     return Board(
         name=mcu.name,
@@ -136,9 +138,10 @@ def board_of(mcu: Mcu) -> Board:
         core=core,
         machine=like.machine,
         roomy=like.roomy,
-        ram=Region(like.ram.origin, min(mcu.ram_bytes, like.machine.ram.length)),
-        flash=Region(like.flash.origin, min(mcu.flash_bytes, like.machine.flash.length)),
+        ram=Region(like.ram.origin, min(mcu.ram_bytes, ram)),
+        flash=Region(like.flash.origin, min(mcu.flash_bytes, flash)),
         flags=core.flags,
         optimise=core.optimise,
         reads=load_flash().get(mcu.name),
+        memory=(mcu.ram_bytes, mcu.flash_bytes) if beyond else None,
     )

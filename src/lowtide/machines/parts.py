@@ -81,7 +81,8 @@ class Board:
     `flags` and `optimise` are complete: the core's with the board's own. `roomy` is the machine that
     runs what does not fit, to tell how much is missing; it may be `machine` itself. `multiply_cycles` is
     what the part's multiplier takes, where its core is built with one of two; None if that is unknown.
-    `reads` is how the part reads its flash, None if that is not described.
+    `reads` is how the part reads its flash, None if that is not described. `ram` and `flash` end where
+    the machine's do; `memory` is the part's RAM and flash in bytes where it has more, None if not.
     """
 
     name: str
@@ -95,6 +96,17 @@ class Board:
     optimise: str
     multiply_cycles: int | None = None
     reads: Flash | None = None
+    memory: tuple[int, int] | None = None
+
+    @property
+    def ram_bytes(self) -> int:
+        """RAM of the part, whatever the machine has."""
+        return self.ram.length if self.memory is None else self.memory[0]
+
+    @property
+    def flash_bytes(self) -> int:
+        """Flash of the part, whatever the machine has; where it is external, what is assumed."""
+        return self.flash.length if self.memory is None else self.memory[1]
 
     @property
     def target(self) -> Target:

@@ -172,10 +172,13 @@ def run_on_board(
     job = _Job(bundle, read_interface(bundle, name), samples, restart, timeout, cached)
     with temporary_folder() as folder:
         program = job.build(board, folder)
-        if program.flash_overflow:
-            raise _flash_error(board, program)
+        ram = None
         if program.ram_overflow or program.sizes.static_ram + _LEAST_STACK > board.ram.length:
-            raise _ram_error(board, program, _measure_need(board, job))
+            ram = _ram_error(board, program, _measure_need(board, job))
+        if program.flash_overflow:
+            raise _flash_error(board, program, ram)
+        if ram is not None:
+            raise ram
         run, counted = _run(board, job, program, folder, profile)
     if run.stack_is_full:
         raise _ram_error(board, program, _measure_need(board, job))
@@ -256,7 +259,8 @@ def _ram_error(board: Board, program: Executable, need: _Need | None) -> DoesNot
     return _does_not_fit(board, "RAM", missing, needed, length, parts)
 
 
-def _flash_error(board: Board, program: Executable) -> DoesNotFitError:
+def _flash_error(board: Board, program: Executable, ram: DoesNotFitError | None) -> DoesNotFitError:
+    """Too little flash, and of `ram` too, if that says so."""
     sizes, length = program.sizes, board.flash.length
     missing = sizes.flash - length
     parts = (
@@ -266,16 +270,30 @@ def _flash_error(board: Board, program: Executable) -> DoesNotFitError:
     if missing <= 0:
         missing = program.flash_overflow
         parts += ", and the code that starts and measures it"
-    return _does_not_fit(board, "flash", missing, sizes.flash, length, parts)
+    found = _does_not_fit(board, "flash", missing, sizes.flash, length, parts)
+    if ram is not None:
+        found = DoesNotFitError(
+            f"{found.cause}; {ram.cause.partition(': ')[2]}",
+            found.remedy,
+            memory="flash",
+            missing_bytes=missing,
+            needed_bytes=sizes.flash,
+        )
+    return found
 
 
 def _does_not_fit(
     board: Board, memory: Memory, missing: int, needed: int, length: int, parts: str
 ) -> DoesNotFitError:
+    there, remedy = f"the {size_text(length)} there are", _REMEDY
+    has = board.ram_bytes if memory == "RAM" else board.flash_bytes
+    if length < has:
+        there = f"the {size_text(length)} of its emulator"
+        remedy = f"for the {size_text(has)} of {board.name}, predict it: `lowtide fit MODEL`"
     return DoesNotFitError(
-        f"the program does not fit {board.name}: it needs {missing:,} B more {memory} than the "
-        f"{size_text(length)} there are ({parts})",
-        _REMEDY,
+        f"the program does not fit {board.name}: it needs {missing:,} B more {memory} than {there} "
+        f"({parts})",
+        remedy,
         memory=memory,
         missing_bytes=missing,
         needed_bytes=needed,

@@ -429,7 +429,7 @@ def _too_little(
         operators, verb = f"operator {worst.operators[0]}", "is"
     limit = f"an arena of {most:,} bytes"
     if state:
-        limit = f"{most + state:,} bytes of arena and state ({state:,})"
+        limit = f"{most + state:,} bytes of arena and state (the state takes {state:,})"
     cause = (
         f"no plan of this network fits {limit}"
         + (
@@ -447,5 +447,5 @@ def _too_little(
         )
     remedy = "allow more RAM" + (" or a larger overhead" if max_overhead != _NO_LIMIT else "")
     if plans.ready.input_mode == "resident":
-        remedy += ", or let the input be const or streamed"
+        remedy += ", or try whether a const or streamed input fits"
     return InfeasibleError(cause, remedy)

@@ -6,7 +6,8 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from lowtide.advice.hints import MORE_WORK, WORTH, Hint, Kind, Way
+from lowtide.advice.hints import MORE_WORK, WORTH, Hint, Kind
+from lowtide.advice.ways import Way
 from lowtide.commands.compiling import Compiled
 from lowtide.commands.options import flags_of
 from lowtide.machines.board import size_text

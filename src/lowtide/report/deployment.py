@@ -318,9 +318,9 @@ def ran_text(result: Ran, clock: int | None = None) -> str:
     row = result.measured.row_instructions
     rows = [
         *((title, amount(size)) for title, size in held if size or title != "state"),
-        ("RAM in all", f"{amount(ram.total_bytes)} of {amount(board.ram.length)}"),
+        ("RAM in all", f"{amount(ram.total_bytes)} of {amount(board.ram_bytes)}"),
         *((title, amount(size)) for title, size in flashed),
-        ("flash in all", f"{amount(flash.total_bytes)} of {amount(board.flash.length)}"),
+        ("flash in all", f"{amount(flash.total_bytes)} of {amount(board.flash_bytes)}"),
         (
             f"instructions of one {'hop' if first else 'inference'}"
             + ", at most" * (result.state is not None),

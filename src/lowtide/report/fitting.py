@@ -32,7 +32,7 @@ streamed: with its input given row by row
 portable: with portable kernels, which take less flash (--core any)
 lean: streamed, with kernels that need less scratch memory
 +x % work: streamed, with rows computed twice
-no: a negative value is the number of missing bytes
+no: a negative value is the number of missing bytes; even streamed: those with its input given row by row
 All figures are predicted."""
 COLUMNS: Final = (
     *("network", "mcu", "core", "ram", "flash", "way", "streamed", "overhead"),
@@ -139,6 +139,8 @@ def _said(fit: Fit) -> str:
             return "lean"
         case "other kernels" if fit.streamed:
             return "portable, streamed"
+        case "not" if fit.streamed:
+            return "no, even streamed"
         case way:
             return _SHORT[way]
 

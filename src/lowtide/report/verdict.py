@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, Literal
 from xml.etree import ElementTree
 
-from lowtide.commands.verdict import NAMES, SCHEMA, Finding, Name, Verdict
+from lowtide.commands.verdict import NAMES, SCHEMA, Finding, Name, Verdict, options_of
 from lowtide.errors import LowtideError
 from lowtide.report.fields import fields_of
 from lowtide.report.part import network_name, part_fields
@@ -61,6 +61,7 @@ def verdict_document(verdict: Verdict) -> dict[str, Any]:
         "model": verdict.compiled.model.path,
         **part_fields(verdict.compiled.model),
         "passed": verdict.passed,
+        "options": options_of(verdict.compiled),
         **fields_of(figures, "measured", "where"),
         "why_predicted": figures.why or None,
         "bit_exact": figures.bit_exact if figures.measured else None,
