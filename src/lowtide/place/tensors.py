@@ -44,7 +44,7 @@ def tflm_variable_bytes(graph: Graph) -> int:
     Each has its multiple of 16. Variables that are known by name are variable tensors after
     `resolve_variables`; what reads them is a copy of theirs, in the head.
     """
-    sizes = (tensor.bytes for tensor in graph.tensors if tensor.is_variable)
+    sizes = (tensor.bytes for tensor in graph.own_tensors if tensor.is_variable)
     return sum(-(-size // TFLM_ALIGN) * TFLM_ALIGN for size in sizes)
 
 
@@ -66,12 +66,12 @@ def stored_plan_bytes(model: Model) -> int | None:
 def tflm_problem(graph: Graph, order: Sequence[int]) -> Problem:
     """The placement problem as micro_allocation_info.cc builds it.
 
-    A tensor that nothing uses still has its place, before all else. Items are in tensor order, which
-    decides ties between equal sizes.
+    A tensor of the file that nothing uses still has its place, before all else; one that a part leaves
+    out is in no file. Items are in tensor order, which decides ties between equal sizes.
     """
     lives = lifetimes(graph, order)
     items = []
-    for tensor in graph.tensors:
+    for tensor in graph.own_tensors:
         size = _tflm_bytes(tensor)
         if size and not tensor.is_constant and not tensor.is_variable:
             life = lives.get(tensor.id)

@@ -93,7 +93,7 @@ def summary_text(analysis: Analysis, placements: Placements | None = None) -> st
     graph, file, best = analysis.graph, analysis.file, analysis.best
     found = analysis.best_order
     lines = [
-        f"{plain(analysis.path)}: {len(graph.ops)} operators, {len(graph.tensors)} tensors, "
+        f"{plain(analysis.path)}: {len(graph.ops)} operators, {len(graph.own_tensors)} tensors, "
         f"{analysis.macs:,} MACs, weights {amount(analysis.weights_bytes)} of flash"
         + (f", variables {amount(analysis.variables_bytes)}" if analysis.variables_bytes else ""),
         "",
