@@ -183,7 +183,7 @@ def _tflm_arena(analysis: Analysis) -> int:
     return analysis.tflm_greedy_arena_bytes if stored is None else stored
 
 
-_NOTHING_BETTER = "Nothing is better than the file as it is."
+NOTHING_BETTER = "Nothing is better than the file as it is."
 
 
 def _passed_over(result: Reordered) -> list[str]:
@@ -220,7 +220,7 @@ def reordered_text(result: Reordered) -> str:
         lines.append(f"The order of the operators is unchanged: {found}.")
     lines += _passed_over(result)
     if not result.better:
-        return "\n".join([*lines, _NOTHING_BETTER])
+        return "\n".join([*lines, NOTHING_BETTER])
     if check is None:
         lines.append("Not checked against the reference kernels (--no-check).")
     else:
