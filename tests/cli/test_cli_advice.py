@@ -23,6 +23,7 @@ from lowtide.machines.mcus import find_mcu, load_mcus
 from lowtide.report.advised import command as typed
 from lowtide.report.advised import fit_remedy, hint_gain
 from networks import present, shared_models
+from planted_nets import planted_network
 
 _TOLERANCE = 0.05
 """Of the RAM before: estimates know nothing of where rows are placed."""
@@ -200,6 +201,34 @@ def test_who_stays_with_tflm_hears_of_the_program(command: str, tmp_path: Path) 
         assert tflm < made["tflm_greedy_arena_bytes"]
     assert f"instead of TFLM's {tflm:,} B" in entry["gain"]
     assert abs(tflm - entry["ram_saved"] - made["ram_bytes"]) <= _TOLERANCE * tflm
+
+
+@pytest.mark.parametrize("command", ["reorder", "simplify"])
+def test_the_program_of_a_part_is_of_that_part(command: str, tmp_path: Path) -> None:
+    part = ("--until", "6", "--max-file", "2000000")
+    given = (command, "zoo:branchy-cell", "-o", tmp_path / "new.tflite", "--no-check")
+    (entry,) = [e for e in json_of(*given, *part)["advice"] if e["kind"] == "compile"]
+    assert shlex.split(entry["command"])[2:7] == ["zoo:branchy-cell", *part]
+    made = json.loads(fine(again(entry["command"], "--json", folder=tmp_path / "c")))
+    assert made["part"] == {"from": None, "until": [6]}
+    tflm = made["tflm_greedy_arena_bytes"]
+    assert f"instead of TFLM's {tflm:,} B" in entry["gain"]
+    assert abs(tflm - entry["ram_saved"] - made["ram_bytes"]) <= _TOLERANCE * tflm
+
+
+def test_simplify_of_a_part_keeps_order_and_offsets(tmp_path: Path) -> None:
+    """Of a network in which the part has channels that can go."""
+    path, new = tmp_path / "planted.tflite", tmp_path / "new.tflite"
+    path.write_bytes(planted_network(3))
+    last = str(load(path).graph.ops[-1].inputs[0])
+    given = ("reorder", path, "-o", new, "--until", last, "--offline-plan", "--no-check")
+    (entry,) = [e for e in json_of(*given)["advice"] if e["kind"] == "simplify"]
+    words = shlex.split(entry["command"])
+    assert words[3:5] == ["--until", last]
+    assert words[-2:] == ["--reorder", "--offline-plan"]
+    document = json.loads(fine(again(entry["command"], "--json", folder=new)))
+    weights = document["saved"]["weights_bytes"]
+    assert entry["weights_saved"] == weights["before"] - weights["after"]
 
 
 @pytest.mark.parametrize("words", [("reorder",), ("simplify", "--reorder", "--always-write")])

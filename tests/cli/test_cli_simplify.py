@@ -69,6 +69,47 @@ def test_nothing_to_simplify_is_a_result(tmp_path: Path) -> None:
     assert out.read_bytes() == loaded("figure1").source
 
 
+@pytest.mark.parametrize("flags", [("--reorder",), ("--reorder", "--offline-plan")], ids=" ".join)
+def test_a_better_order_is_written_though_there_is_nothing_to_remove(
+    flags: tuple[str, ...], tmp_path: Path
+) -> None:
+    """As `reorder` writes it, and as the tip promises; then there is nothing more to be had."""
+    out, other = tmp_path / "new.tflite", tmp_path / "other.tflite"
+    given = ("simplify", "zoo:branchy-cell", "-o", out, "--samples", "2")
+    assert "Nothing was written.\n" in fine(call(*given))
+    text = fine(call(*given, *flags, "--no-advice"))
+    assert text.endswith(f"Wrote {out}.\n")
+    assert "All outputs are the same, byte for byte, on 2 inputs" in text
+    fine(call("reorder", "zoo:branchy-cell", "-o", other, *flags[1:]))
+    assert out.read_bytes() == other.read_bytes()
+    again = tmp_path / "again.tflite"
+    text = fine(call("simplify", out, "-o", again, *flags, "--no-advice"))
+    assert text.endswith(
+        "is needed.\nNothing is better than the file as it is.\nNothing was written.\n"
+    )
+    assert not again.exists()
+
+
+def test_better_offsets_are_written_though_there_is_nothing_to_remove(tmp_path: Path) -> None:
+    """If they are better: in this network, whose operators have their best order already."""
+    best, out = tmp_path / "best.tflite", tmp_path / "new.tflite"
+    fine(call("reorder", "zoo:branchy-cell", "-o", best, "--no-check"))
+    given = ("--offline-plan", "--no-check")
+    document = json.loads(fine(call("simplify", best, "-o", out, *given, "--json")))
+    assert (document["changed"], document["reordered"]) == (False, False)
+    assert document["output"] == str(out)
+    old, new = lowtide.analyze(best), lowtide.analyze(out)
+    assert new.stored_plan_bytes is not None
+    assert new.stored_plan_bytes < old.tflm_greedy_arena_bytes
+    assert [op.outputs for op in new.graph.ops] == [op.outputs for op in old.graph.ops]
+    text = fine(call("simplify", best, "-o", out, *given, "--no-advice"))
+    (line,) = [line for line in text.splitlines() if line.startswith("arena of TFLM, head")]
+    assert f"{old.tflm_greedy_arena_bytes:,} B" in line
+    assert f"{new.stored_plan_bytes:,} B" in line
+    result = call("simplify", "zoo:ds-cnn-kws", "-o", tmp_path / "none.tflite", *given, "--json")
+    assert json.loads(fine(result))["output"] is None
+
+
 def test_with_order_and_plan(planted: Path, tmp_path: Path) -> None:
     out = tmp_path / "small.tflite"
     flags = ("--always-write", "--reorder", "--offline-plan", "--json", "--samples", "3")

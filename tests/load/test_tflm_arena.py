@@ -14,13 +14,21 @@ import numpy as np
 import pytest
 from tiny import model, opcode, operator, pack, subgraph, tensor
 
+from lowtide.advice.reporting import report_on
 from lowtide.commands.analysis import analyze
+from lowtide.commands.compiling import compile_model
+from lowtide.commands.estimating import estimate
+from lowtide.commands.options import Options
+from lowtide.commands.planned import planned_model
+from lowtide.commands.reordering import with_offline_plan
 from lowtide.ir import Graph
 from lowtide.oracle.interpreters import tflm_arena
 from lowtide.passes import resolve_variables
-from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
+from lowtide.place.offline_plan import METADATA_NAME, encode
+from lowtide.place.tensors import tflm_arena_bytes, tflm_head_bytes, tflm_variable_bytes
+from lowtide.report.memory_views import views_of
 from lowtide.tflite.read import parse
-from lowtide.tflite.rewrite import permute_operators
+from lowtide.tflite.rewrite import permute_operators, set_metadata
 from networks import contents, loaded
 from stateful import ring
 from variable_nets import variable_network
@@ -139,6 +147,38 @@ def test_random_models(seed: int) -> None:
     found = analyze(parse(source))
     assert found.tflm_greedy_arena_bytes == tflm_arena(source).head
     assert found.peak_bytes <= found.tflm_greedy_arena_bytes
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_offsets_in_the_file(seed: int) -> None:
+    """Of some tensors or all, whether they overlap or not: TFLM plans the others around them."""
+    source = random_model(seed)
+    tensors = parse(source).graph.tensors
+    rng = Random(seed)
+    share = rng.choice((0.2, 0.5, 1))
+    unit = rng.choice((16, 16, 4))
+    offsets = [rng.randrange(0, 640, unit) if rng.random() < share else None for _ in tensors]
+    stored = parse(set_metadata(source, METADATA_NAME, encode(offsets, 1)))
+    head = tflm_arena(stored.source).head
+    assert tflm_head_bytes(stored) == head
+    assert tflm_head_bytes(parse(source)) == tflm_arena(source).head
+    if any(offset is not None for offset in offsets):
+        assert analyze(stored).stored_plan_bytes == head
+
+
+@pytest.mark.parametrize("name", ["branchy-cell", "ds-cnn-kws", "attention-block"])
+def test_all_figures_know_of_offsets_in_the_file(name: str) -> None:
+    model = with_offline_plan(loaded(name))
+    head = tflm_arena(model.source).head
+    assert head == analyze(model).stored_plan_bytes
+    assert estimate(model).tflm_bytes == head
+    options = Options(effort=0.1)
+    assert compile_model(model, options).tflm_bytes.arena == head
+    assert planned_model(model, options).tflm_bytes == head
+    reported = report_on(model, options)
+    assert reported.tflm.arena_bytes == head
+    assert reported.ordered.arena_bytes <= head
+    assert "offline plan" in views_of(reported)[0].caption
 
 
 @pytest.mark.parametrize("name", ["figure1", "branchy-cell", "attention-block"])

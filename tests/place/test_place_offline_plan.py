@@ -60,13 +60,16 @@ def test_a_model_has_subgraphs() -> None:
 
 
 def test_the_arena_that_a_file_asks_for() -> None:
-    """Its end is that of the last tensor with a place, in multiples of 16; other metadata is no plan."""
+    """Its end is that of the last tensor, in multiples of 16; other metadata is no plan, nor is one of
+    another number of tensors."""
     model = model_of("figure1")
-    first, second = (tensor.bytes for tensor in model.graph.tensors[:2])
+    offsets = [1 << 16 if t.id in model.graph.outputs else 32 for t in model.graph.tensors]
     other = Metadata("min_runtime_version", b"1.5.0")
-    plan = Metadata(METADATA_NAME, encode([32, 64, None], subgraphs=1))
     assert stored_plan_bytes(replace(model, metadata=(other,))) is None
-    told = max(32 + -(-first // 16) * 16, 64 + -(-second // 16) * 16)
+    (output,) = (model.graph.tensors[t].bytes for t in model.graph.outputs)
+    told = (1 << 16) + -(-output // 16) * 16
+    plan = Metadata(METADATA_NAME, encode(offsets, subgraphs=1))
     assert stored_plan_bytes(replace(model, metadata=(other, plan))) == told
-    broken = Metadata(METADATA_NAME, b"odd")
-    assert stored_plan_bytes(replace(model, metadata=(broken,))) is None
+    for data in (b"odd", encode(offsets[1:], 1), encode([None] * len(offsets), 1)):
+        broken = Metadata(METADATA_NAME, data)
+        assert stored_plan_bytes(replace(model, metadata=(broken,))) is None

@@ -26,7 +26,7 @@ from lowtide.machines.board import find_target
 from lowtide.modes import InputMode
 from lowtide.order import OrderResult, best_order
 from lowtide.passes import drop_boundary_quantization, resolve_variables
-from lowtide.place.tensors import stored_plan_bytes, tflm_arena_bytes, tflm_variable_bytes
+from lowtide.place.tensors import tflm_head_bytes, tflm_variable_bytes
 from lowtide.plans.placer import Point
 from lowtide.plans.worth import RATE
 from lowtide.target import ANY, Target
@@ -239,10 +239,7 @@ def file_hints(
         needed = estimated_of(passed(model, options).graph, options).ram("resident")
     except LowtideError:
         needed = None
-    head = stored_plan_bytes(model)
-    if head is None:
-        head = tflm_arena_bytes(model.graph, range(len(model.graph.ops)))
-    tflm = head + tflm_variable_bytes(resolve_variables(model.graph))
+    tflm = tflm_head_bytes(model) + tflm_variable_bytes(resolve_variables(model.graph))
     if needed is not None:
         found.append(Hint("compile", (), tflm - needed, tflm))
     if simplified is not None and simplified.anything:

@@ -27,8 +27,9 @@ from lowtide.machines.mcus import Mcu, load_mcus
 from lowtide.machines.parts import Board
 from lowtide.passes.branches import inline_branches
 from lowtide.place import Placement
+from lowtide.place import planned as planned_offsets
 from lowtide.place.greedy import greedy
-from lowtide.place.tensors import tflm_problem
+from lowtide.place.tensors import stored_offsets, tflm_placement, tflm_problem
 from lowtide.plans.placer import Point, Tell
 
 APART: Final = 0.03
@@ -40,13 +41,14 @@ nearer to another looks the same. `lowtide plan --front` has them all."""
 class Reported:
     """What is told of one network.
 
-    `tflm` and `ordered` are what TFLM's planner makes of whole tensors, in the file's order and in the
-    best one. `planned` is the program by the options that were given, with its front, or a sketch of it;
-    `streamed` the same with its input streamed, None if it is already. `front` says whether the fronts
-    are whole. `figures` are of `planned`: measured, if `ran`
-    is there. `fits` says for all parts whose core the program is for how they run it, `mcu` for the one
-    that was asked about. `work` are the instructions that are predicted of each operator of the
-    program's graph, run alone. `certificate` is that of the program, None if it was not asked for.
+    `tflm` and `ordered` are what TFLM makes of whole tensors: in the file's order, by its offline plan
+    if it has one, and in the best order by TFLM's planner, or by a new offline plan. `planned` is the
+    program by the options that were given, with its front, or a sketch of it; `streamed` the same with
+    its input streamed, None if it is already. `front` says whether the fronts are whole. `figures` are
+    of `planned`: measured, if `ran` is there. `fits` says for all parts whose core the program is for
+    how they run it, `mcu` for the one that was asked about. `work` are the instructions that are
+    predicted of each operator of the program's graph, run alone. `certificate` is that of the program,
+    None if it was not asked for.
     """
 
     analysis: Analysis
@@ -106,8 +108,10 @@ def report_on(
     inlined = replace(model, graph=inline_branches(model.graph))
     analysis = analyze(inlined, effort=options.effort)
     graph = analysis.graph
-    tflm = greedy(tflm_problem(graph, analysis.file.order))
-    ordered = greedy(tflm_problem(graph, analysis.best.order))
+    tflm = tflm_placement(inlined)
+    # As `reorder` writes a file: a new plan takes the place of one that it has.
+    place = planned_offsets if stored_offsets(inlined) else greedy
+    ordered = place(tflm_problem(graph, analysis.best.order))
     known = Known(model)
     planned, streamed = _programs(model, options, front, tell, known)
     compiled = planned.compiled

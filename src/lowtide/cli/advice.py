@@ -15,6 +15,7 @@ from lowtide.cli.given import given, kept
 from lowtide.cli.helping import words_given
 from lowtide.cli.options import answer, progress
 from lowtide.errors import InfeasibleError
+from lowtide.sizes import MOST_FILE
 
 if TYPE_CHECKING:
     from lowtide.advice.fitting import Fit
@@ -57,6 +58,26 @@ def again(flags: Sequence[str]) -> str:
     return shlex.join(["lowtide", name, *words[:at], *flags, *words[at:]])
 
 
+def _what_is_taken() -> list[str]:
+    """The options given that say which part of a network a command takes, and of how large a file."""
+    ends = [
+        word
+        for flag, name in (("--from", "begin"), ("--until", "until"))
+        for tensors in given(name, ())
+        for word in (flag, tensors)
+    ]
+    most = given("max_file", MOST_FILE)
+    return ends if most == MOST_FILE else [*ends, "--max-file", str(most)]
+
+
+def _how_to_write() -> list[str]:
+    """The options of `simplify` for what a `reorder` was asked for."""
+    context = click.get_current_context()
+    if context.info_name != "reorder":
+        return []
+    return ["--reorder", *["--offline-plan"] * bool(context.params.get("offline_plan"))]
+
+
 def command_of(model: str) -> Callable[[Hint], str]:
     """What to type for a hint on `model`, as the command line named it."""
 
@@ -65,9 +86,10 @@ def command_of(model: str) -> Callable[[Hint], str]:
         stem = Path(name).stem if name == model else name
         match hint.kind:
             case "compile":
-                words = ["lowtide", "compile", model, "-o", stem]
+                words = ["lowtide", "compile", model, *_what_is_taken(), "-o", stem]
             case "simplify" if not hint.flags:
-                words = ["lowtide", "simplify", model, "-o", f"{stem}_simpler.tflite"]
+                more = [*_what_is_taken(), "-o", f"{stem}_simpler.tflite", *_how_to_write()]
+                words = ["lowtide", "simplify", model, *more]
             case _:
                 return again(hint.flags)
         return shlex.join(words)

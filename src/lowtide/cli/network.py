@@ -140,7 +140,7 @@ def reorder(model: str, output: Path, offline_plan: bool, check: bool, always_wr
     show_default=True,
     help="Number of inputs to compare on; with state, a sequence of 32 or more.",
 )
-@click.option("--always-write", is_flag=True, help="Write the file even if nothing can be removed.")
+@click.option("--always-write", is_flag=True, help="Write the file even if it is no better.")
 @advice_option
 @effort_option
 def simplify(
@@ -154,7 +154,8 @@ def simplify(
 ) -> None:
     """Rewrite the file with constant channels removed (exact).
 
-    Its outputs stay the same, byte for byte.
+    Its outputs stay the same, byte for byte. If nothing can be removed, lowtide writes the file only if
+    --reorder or --offline-plan make it better.
     """
     from lowtide.advice.hints import file_hints
     from lowtide.commands import simplifying
@@ -172,7 +173,7 @@ def simplify(
             always=always_write,
             effort=given("effort"),
         )
-    written = result.changed or always_write
+    written = result.better or always_write
     if written:
         result.write(output, force=replacing().force)
     said = f"Wrote {output}." if written else "Nothing was written."

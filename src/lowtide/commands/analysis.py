@@ -194,7 +194,7 @@ def _tensor_uses(graph: Graph, order: Sequence[int]) -> tuple[TensorUse, ...]:
     inputs, outputs = set(graph.inputs), set(graph.outputs)
     made = {t for op in graph.ops for t in op.outputs}
     uses = []
-    for tensor in graph.tensors:
+    for tensor in graph.own_tensors:
         if tensor.is_constant:
             role = "constant"
         elif tensor.is_variable:

@@ -35,7 +35,7 @@ from lowtide.order import OrderResult
 from lowtide.passes import resolve_variables, round_once
 from lowtide.passes.branches import inline_branches
 from lowtide.passes.simplify.result import Simplified
-from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
+from lowtide.place.tensors import tflm_head_bytes, tflm_variable_bytes
 from lowtide.plans.cost import load_model
 from lowtide.plans.file import graph_digest
 from lowtide.program.assemble import Assembly, assemble_placed, assemble_tensors
@@ -121,10 +121,11 @@ class Compiled(Shown):
 
     @property
     def tflm_bytes(self) -> TflmBytes:
-        """What TFLM needs for the model, with its operators in the file's order."""
-        graph = self.model.graph
-        head = tflm_arena_bytes(graph, range(len(graph.ops)))
-        return TflmBytes(head, tflm_variable_bytes(resolve_variables(graph)))
+        """What TFLM needs for the model, with its operators in the file's order, and by the file's
+        offline plan if it has one.
+        """
+        variables = tflm_variable_bytes(resolve_variables(self.model.graph))
+        return TflmBytes(tflm_head_bytes(self.model), variables)
 
     @property
     def instructions_predicted(self) -> int:

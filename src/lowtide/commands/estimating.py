@@ -25,7 +25,7 @@ from lowtide.ir.windows import normalise_windows
 from lowtide.modes import InputMode
 from lowtide.order import best_order
 from lowtide.passes import resolve_variables
-from lowtide.place.tensors import tflm_arena_bytes, tflm_variable_bytes
+from lowtide.place.tensors import tflm_head_bytes, tflm_variable_bytes
 from lowtide.shown import Shown
 from lowtide.target import ANY, Target
 from lowtide.zoo.loading import Named, load
@@ -63,9 +63,10 @@ class Estimate(Shown):
     `needs` has an entry for each input mode that was asked for. `order_peak_bytes` is the peak of
     the program's operators in their best order, with whole tensors, and `order_bound_bytes` is its
     lower bound. (A PAD, for example, is part of the operator that reads it; `analyze` counts it
-    separately.) `tflm_bytes` is what TFLM's own planner takes for the file's tensors and state,
-    with the operators in the file's order. These figures and `macs` are None if the inputs alone
-    exceed the budget. `state_bytes` persist from one run to the next, and are part of `ram_bytes`.
+    separately.) `tflm_bytes` is what TFLM takes for the file's tensors and state, with the operators
+    in the file's order, and by the file's offline plan if it has one. These figures and `macs` are
+    None if the inputs alone exceed the budget. `state_bytes` persist from one run to the next, and
+    are part of `ram_bytes`.
     """
 
     name: str
@@ -169,7 +170,7 @@ def estimate(
         macs=graph_macs(source),
         order_peak_bytes=order.peak_bytes,
         order_bound_bytes=order.lower_bound_bytes,
-        tflm_bytes=tflm_arena_bytes(source, range(len(source.ops))) + variables,
+        tflm_bytes=tflm_head_bytes(model) + variables,
         state_bytes=state,
         network=network,
     )

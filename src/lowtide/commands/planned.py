@@ -54,8 +54,8 @@ class Planned(Shown):
     already choose a plan, or if the front is only a sketch.
 
     `refills` is what the program reads from slow flash, or None if the target's flash is not
-    described. `tflm_bytes` is the predicted arena of TFLM's own planner, without variables. `bound`
-    computes the lower bound on demand.
+    described. `tflm_bytes` is the predicted arena of TFLM, without variables: by the file's offline
+    plan if it has one, or else by its own planner. `bound` computes the lower bound on demand.
     """
 
     compiled: Compiled

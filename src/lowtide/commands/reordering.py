@@ -147,7 +147,21 @@ def reorder(
     """
     model = as_file(model, check=check)
     before = analyze(model, effort=effort)
-    ways, measured = _weighed(_ways(model, before, offline_plan))
+    return _best_of(model, before, _ways(model, before, offline_plan), check)
+
+
+def with_better_offsets(model: Model, *, effort: float = 1.0) -> Reordered:
+    """The model, in the order that it has, with stored tensor offsets, if these are better. Not
+    checked against the reference kernels. `effort` is the search budget for the best order, which
+    the analyses have."""
+    before = analyze(model, effort=effort)
+    ways = [_as_is(model, before), _planned(model, model.source, before.file.order)]
+    return _best_of(model, before, ways, check=False)
+
+
+def _best_of(model: Model, before: Analysis, ways: list[Rewrite], check: bool) -> Reordered:
+    """The best of some ways to write a model anew; the first is the file as it is."""
+    ways, measured = _weighed(ways)
     peaks = {False: before.file.peak_bytes, True: before.best.peak_bytes}
     chosen = min(ways, key=lambda way: (way.head, peaks[way.reordered]))
     # Of equal ones the last, which does most of what was asked for, but none that gains nothing.
@@ -165,8 +179,7 @@ def reorder(
 def _ways(model: Model, before: Analysis, offline_plan: bool) -> list[Rewrite]:
     """The file as it is, and the others, the more of them done the later; heads are predicted."""
     given, best = before.file.order, before.best.order
-    stored = before.stored_plan_bytes
-    ways = [_way(model, model.source, given, None, stored)]
+    ways = [_as_is(model, before)]
     if offline_plan:
         ways.append(_planned(model, model.source, given))
     if best != given:
@@ -178,6 +191,11 @@ def _ways(model: Model, before: Analysis, offline_plan: bool) -> list[Rewrite]:
         if offline_plan or has_plan:
             ways.append(_planned(model, data, best))
     return ways
+
+
+def _as_is(model: Model, before: Analysis) -> Rewrite:
+    """The file itself, whose analysis is known."""
+    return _way(model, model.source, before.file.order, None, before.stored_plan_bytes)
 
 
 def _planned(model: Model, data: bytes, order: tuple[int, ...]) -> Rewrite:

@@ -13,7 +13,12 @@ from typing import Any
 from numpy.typing import NDArray
 
 from lowtide.commands.cutting import as_file
-from lowtide.commands.reordering import Reordered, reorder, with_offline_plan
+from lowtide.commands.reordering import (
+    Reordered,
+    reorder,
+    with_better_offsets,
+    with_offline_plan,
+)
 from lowtide.commands.savings import Savings, savings
 from lowtide.errors import DiffersError, LowtideError, MissingToolError
 from lowtide.files import Replacing, write_atomically
@@ -79,6 +84,11 @@ class SimplifiedFile(Shown):
         """False when there was nothing to simplify."""
         return self.savings.anything
 
+    @property
+    def better(self) -> bool:
+        """False if the model is the original one."""
+        return self.model is not self.before
+
     def write(self, path: str | Path, *, force: bool = False) -> None:
         """Write the .tflite file completely or not at all. Raises UsageError if that is not
         possible.
@@ -104,8 +114,9 @@ def simplify_model(
     Inputs, outputs and signatures stay the same. Metadata stays too, unless it names tensors or
     operators by their position. With `reordered`, also put the operators in their best order. With
     `offline_plan`, also store tensor offsets, as `lowtide.reorder` does. If the file has an offline
-    plan, a new one replaces it. If there is nothing to simplify, the result is the original model,
-    unless you give `always`. For a part of a network, a file with only that part is made first.
+    plan, a new one replaces it. If there is nothing to simplify, the result is the original model with
+    the order or offsets that you ask for, if these are better. Give `always` to store offsets even if
+    they aren't. For a part of a network, a file with only that part is made first.
 
     With `check`, both files run in TFLM and LiteRT, as far as these can run the network, on
     `samples` random and extreme inputs. Raises DiffersError if an output differs, OracleError if no
@@ -115,16 +126,19 @@ def simplify_model(
     graph = graph_of(model)
     found = simplify(graph, FILE_PASSES)
     told = savings(model, graph, found)
-    if not told.anything and not always:
-        return SimplifiedFile(model, model, told, None, None)
     new = _file(model, found) if told.anything else model
     planned = any(entry.name == METADATA_NAME for entry in model.metadata)
     better = None
     if reordered:
         better = reorder(new, offline_plan=offline_plan or planned, check=False, effort=effort)
         new = better.model
-    elif offline_plan or planned:
-        new = with_offline_plan(new)
+    elif told.anything or always:
+        new = with_offline_plan(new) if offline_plan or planned else new
+    elif offline_plan:
+        better = with_better_offsets(new, effort=effort)
+        new = better.model
+    if new is model and not always:
+        return SimplifiedFile(model, model, told, better, None)
     checked = compare_outputs(model, new, samples) if check else None
     return SimplifiedFile(model, new, told, better, checked)
 

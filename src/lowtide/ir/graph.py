@@ -188,7 +188,8 @@ class Graph:
     `initial` holds what the subgraphs that CALL_ONCE runs assign to named variables. It is None if
     one of them does anything else. `subgraphs` are the file's subgraphs that IF and WHILE run, by
     number. For tensors that are `turned`, axes 1 and 2 are the file's axes 2 and 1 (see
-    `passes.hop`).
+    `passes.hop`). If the graph is a part of a network (see `passes.cut`), `left_out` are the tensors
+    of the network that the part doesn't have. They only keep the numbers of the others.
     """
 
     name: str
@@ -200,6 +201,14 @@ class Graph:
     subgraphs: Mapping[int, Graph] = field(default_factory=dict, repr=False)
     hop: Hop | None = None
     turned: frozenset[int] = frozenset()
+    left_out: frozenset[int] = field(default=frozenset(), repr=False)
+
+    @property
+    def own_tensors(self) -> tuple[Tensor, ...]:
+        """The tensors that the graph has: all that aren't left out."""
+        if not self.left_out:
+            return self.tensors
+        return tuple(t for t in self.tensors if t.id not in self.left_out)
 
     @property
     def given(self) -> tuple[int, ...]:
@@ -217,14 +226,15 @@ class Graph:
         """Bytes of all constants, with a shared buffer counted once: what the weights take in
         flash.
         """
-        return sum({t.buffer: len(t.data) for t in self.tensors if t.data is not None}.values())
+        held = {t.buffer: len(t.data) for t in self.own_tensors if t.data is not None}
+        return sum(held.values())
 
     @property
     def variables_bytes(self) -> int:
         """Bytes of variable tensors: RAM that persists between invocations, and that no peak
         includes.
         """
-        return sum(t.bytes for t in self.tensors if t.is_variable)
+        return sum(t.bytes for t in self.own_tensors if t.is_variable)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 Why a pass: a backbone can run here while a detection head, or a conversion before it, stays with the
 application. All later stages see a graph with other inputs and outputs; tensors keep their ids, so that
 the part is still compared with the whole network, in which its inputs have the values of a whole run.
+Tensors that nothing in the part refers to are left out: neither weights nor TFLM's arena include them.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ def cut(graph: Graph, begin: Sequence[int] = (), until: Sequence[int] = ()) -> G
         _check_ways(graph, begin, outputs, found, after)
     inputs = begin or tuple(t for t in graph.inputs if t in found.given)
     ops = (op for op in graph.ops if op.id in found.ops)
-    return with_ops(replace(graph, inputs=inputs, outputs=outputs), ops)
+    part = with_ops(replace(graph, inputs=inputs, outputs=outputs), ops)
+    return replace(part, left_out=frozenset(range(len(graph.tensors))) - _referred(part))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,12 @@ def _needed(graph: Graph, outputs: Iterable[int], stops: frozenset[int]) -> _Nee
         elif tensor in makers:
             open_ops.append(makers[tensor])
     return _Needed(frozenset(ops), frozenset(given))
+
+
+def _referred(graph: Graph) -> frozenset[int]:
+    """The tensors that are inputs or outputs of the graph, or that an operator names."""
+    named = (t for op in graph.ops for t in (*op.inputs, *op.outputs, *op.intermediates))
+    return frozenset((*graph.inputs, *graph.outputs, *named))
 
 
 def _variables(graph: Graph) -> list[frozenset[object]]:

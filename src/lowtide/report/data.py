@@ -48,7 +48,7 @@ def analysis_document(analysis: Analysis, placements: Placements | None = None) 
         "model": {
             "path": analysis.path,
             "operators": len(analysis.graph.ops),
-            "tensors": len(analysis.graph.tensors),
+            "tensors": len(analysis.graph.own_tensors),
             **fields_of(
                 analysis, "macs", "weights_bytes", "variables_bytes", "tflm_variables_bytes"
             ),

@@ -132,6 +132,8 @@ def views_of(reported: Reported) -> tuple[View, ...]:
         "Whole tensors, with the operators in the file's order. While an operator runs, its whole "
         "input and output are in memory, and so is everything that a later operator needs."
     )
+    if reported.tflm.allocator == "offline":
+        caption += " Tensors are where the offline plan in the file has them."
     if compiled.state_bytes and not variables:
         caption += " The state that its signal operators keep from run to run is not counted here."
     file, best = reported.analysis.file.order, reported.analysis.best.order

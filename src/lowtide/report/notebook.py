@@ -24,7 +24,7 @@ from lowtide.report.describe import describe
 from lowtide.report.part import network_name
 from lowtide.report.picture import STRONG, Element, Line, Picture, Words, svg_text
 from lowtide.report.plan_boxes import Box, PlanBoxes, colours_of, plan_boxes, tensor_name
-from lowtide.report.text import amount, plain, shape_text
+from lowtide.report.text import amount, plain, shape_text, tflm_arena
 
 Result = Described | Estimate
 
@@ -87,7 +87,7 @@ def _analysis(analysis: Analysis) -> Iterable[str]:
             ("peak memory", amount(file.peak_bytes), amount(best.peak_bytes)),
             (
                 "TensorFlow Lite Micro's arena, predicted",
-                amount(file.tflm_greedy_arena_bytes),
+                amount(tflm_arena(analysis)),
                 amount(best.tflm_greedy_arena_bytes),
             ),
         ],

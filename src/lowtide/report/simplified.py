@@ -7,14 +7,15 @@ from typing import Any
 from lowtide.commands.simplifying import SimplifiedFile
 from lowtide.oracle.interpreters import TflmArena
 from lowtide.report.saved import savings_document
-from lowtide.report.text import ENGINES, compared, plain, table
+from lowtide.report.text import ENGINES, NOTHING_BETTER, compared, plain, table
 
 
 def simplified_text(result: SimplifiedFile) -> str:
     """What was left out, file and arena before and after, and how it was checked."""
     name = plain(result.before.path)
-    if not result.changed and result.model is result.before:
-        return f"{name}: there is nothing to remove: every channel and every operator is needed."
+    if not result.changed and not result.better:
+        tried = "" if result.reordered is None else f"\n{NOTHING_BETTER}"
+        return f"{name}: there is nothing to remove: every channel and every operator is needed.{tried}"
     saved, check = result.savings, result.check
     whole, new = result.before.source, result.model.source
     rows = [
@@ -33,6 +34,11 @@ def simplified_text(result: SimplifiedFile) -> str:
         before, after = check.arena_before, check.arena_after
         rows.append(compared("arena of TFLM, head", before.head, after.head))
         rows.append(compared("arena of TFLM, total", before.total, after.total))
+    elif result.reordered is not None and not result.changed:
+        ways = result.reordered.ways
+        by = "measured" if result.reordered.measured else "predicted"
+        heads = ways[0].head, result.reordered.chosen.head
+        rows.append(compared(f"arena of TFLM, head, {by}", *heads))
     lines = [table(name, ("figure.", "before", "after", "change"), rows), ""]
     if check is None:
         lines.append("The outputs were not compared.")

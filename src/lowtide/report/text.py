@@ -93,7 +93,7 @@ def summary_text(analysis: Analysis, placements: Placements | None = None) -> st
     graph, file, best = analysis.graph, analysis.file, analysis.best
     found = analysis.best_order
     lines = [
-        f"{plain(analysis.path)}: {len(graph.ops)} operators, {len(graph.tensors)} tensors, "
+        f"{plain(analysis.path)}: {len(graph.ops)} operators, {len(graph.own_tensors)} tensors, "
         f"{analysis.macs:,} MACs, weights {amount(analysis.weights_bytes)} of flash"
         + (f", variables {amount(analysis.variables_bytes)}" if analysis.variables_bytes else ""),
         "",
@@ -127,7 +127,7 @@ def summary_text(analysis: Analysis, placements: Placements | None = None) -> st
         moved = f"moves {amount(compact.moved_bytes)} per inference"
         rows.append(("arena, compacting allocator", "", amount(compact.arena_bytes), moved))
     if state:
-        before, after = _tflm_arena(analysis) + tflm, best.tflm_greedy_arena_bytes + tflm
+        before, after = tflm_arena(analysis) + tflm, best.tflm_greedy_arena_bytes + tflm
         note = "counted once, in none of the above"
         rows.append(("state (variables)", amount(state), amount(state), note))
         title = "arena and variables of TFLM, predicted"
@@ -177,13 +177,13 @@ def _held_for(analysis: Analysis, line: Timeline, tensor: int) -> str:
     return "held for operator " + ", ".join(map(str, later))
 
 
-def _tflm_arena(analysis: Analysis) -> int:
+def tflm_arena(analysis: Analysis) -> int:
     """By the file's offline plan if it has one, else by TFLM's own planner."""
     stored = analysis.stored_plan_bytes
     return analysis.tflm_greedy_arena_bytes if stored is None else stored
 
 
-_NOTHING_BETTER = "Nothing is better than the file as it is."
+NOTHING_BETTER = "Nothing is better than the file as it is."
 
 
 def _passed_over(result: Reordered) -> list[str]:
@@ -202,7 +202,7 @@ def reordered_text(result: Reordered) -> str:
     before, after = result.before, result.after
     found = before.best_order
     stored = ", offsets stored" if result.plan else ""
-    arenas = _tflm_arena(before), _tflm_arena(after)
+    arenas = tflm_arena(before), tflm_arena(after)
     rows = [
         compared("peak memory (sum of live tensors)", before.peak_bytes, after.peak_bytes),
         compared("arena of TFLM for these tensors, predicted", *arenas, stored),
@@ -220,7 +220,7 @@ def reordered_text(result: Reordered) -> str:
         lines.append(f"The order of the operators is unchanged: {found}.")
     lines += _passed_over(result)
     if not result.better:
-        return "\n".join([*lines, _NOTHING_BETTER])
+        return "\n".join([*lines, NOTHING_BETTER])
     if check is None:
         lines.append("Not checked against the reference kernels (--no-check).")
     else:
