@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +35,7 @@ from lowtide.cli.options import (
     Instructions,
     Share,
     answer,
+    load,
     model_command,
     progress,
     show,
@@ -68,9 +70,27 @@ def check_no_options(bundle: Path) -> None:
 def made_as(model: str, bundle: Path) -> tuple[Compiled, str | None, list[str]]:
     """What the command makes of `model` today that made the bundle in that folder, which package, and
     the command's words, with that folder."""
+    check_no_options(bundle)
+    with or_another_model(model, bundle):
+        return _made_as(model, bundle)
+
+
+@contextmanager
+def or_another_model(model: str, bundle: Path) -> Iterator[None]:
+    """Where something fails because the bundle in that folder is of another model than `model`, the
+    error says that."""
+    from lowtide.commands.bundles import check_model
+
+    try:
+        yield
+    except LowtideError:
+        check_model(bundle, load(model))
+        raise
+
+
+def _made_as(model: str, bundle: Path) -> tuple[Compiled, str | None, list[str]]:
     from lowtide.commands.bundles import PLAN, command_of, readme_of
 
-    check_no_options(bundle)
     plan = given("plan_file")
     words = [model, *command_of(bundle, readme_of(bundle, model))[1:]]
     if PLAN in words:
@@ -236,7 +256,7 @@ def check(
     Use it in continuous integration.
     """
     from lowtide.commands import verdict as verdicts
-    from lowtide.commands.bundles import readme_of, stored_in
+    from lowtide.commands.bundles import REMEDY, readme_of, stored_in
     from lowtide.commands.compiling import exported
     from lowtide.files import write_together
     from lowtide.report import data
@@ -273,7 +293,9 @@ def check(
         otherwise = (
             "see what less RAM costs with `lowtide plan --front`, or make a new baseline with -o"
         )
-        if bundle is not None and not any(f.over > 0 for f in result.findings):
+        if result.stored is not None and not any(f.over > 0 for f in result.findings):
             otherwise = f"make it again: `{shlex.join(['lowtide', 'compile', *words])}`"
+            if result.stored.of:
+                otherwise = REMEDY.format(file=result.stored.of)
         remedy = remedy_of_check(result, otherwise)
         raise verdicts.ExceedsError(f"{model}: {report.failures(result)}", remedy)
