@@ -135,7 +135,7 @@ def test_a_bundle_of_another_model_or_version(model: Path, tmp_path: Path) -> No
 def test_a_bundle_whose_options_do_not_suit_another_model(model: Path, tmp_path: Path) -> None:
     """It is the other model that is told, not what its options make of it."""
     folder = tmp_path / "net"
-    fine(call("compile", "zoo:ds-cnn-kws", "--until", "32", "--effort", "0.1", "-o", folder))
+    fine(call("compile", "zoo:ds-cnn-kws", "--until", "30", "--effort", "0.1", "-o", folder))
     refused(
         call("check", model, "--bundle", folder),
         1,

@@ -16,8 +16,8 @@ RANDOM_WARNING = (
 )
 
 
-def quantized_text(result: Quantized, output: str) -> str:
-    """The errors of the outputs, and in a line what the network needs."""
+def quantized_text(result: Quantized, output: str = "") -> str:
+    """The errors of the outputs, in a line what the network needs, and the file that was written."""
     rows = [
         (plain(o.name), shape_text(o.shape), decibels(o.snr_db), share(o.top1))
         for o in result.outputs
@@ -39,7 +39,7 @@ def quantized_text(result: Quantized, output: str) -> str:
             ),
             "",
             verdict_line(result),
-            f"Wrote {plain(output)}.",
+            *([f"Wrote {plain(output)}."] if output else []),
         ]
     )
 

@@ -41,6 +41,11 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
+def counted(count: int, thing: str, things: str = "") -> str:
+    """ "1 operator", "1,234 operators"; `things` is a plural of another form."""
+    return f"{count:,} {thing if count == 1 else things or f'{thing}s'}"
+
+
 def columns_of(text: str) -> int:
     """How many columns of a terminal `text` takes: Chinese letters, and the like, are two wide."""
     if text.isascii():

@@ -9,6 +9,7 @@ from lowtide.commands.analysis import Analysis, Timeline
 from lowtide.commands.reordering import Placements, Reordered
 from lowtide.report.saved import advice_lines
 from lowtide.report.terminal import GLUE, short_name, width
+from lowtide.report.terminal import counted as counted
 from lowtide.report.terminal import plain as plain
 from lowtide.report.terminal import table as table
 
