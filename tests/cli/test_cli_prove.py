@@ -25,7 +25,7 @@ def test_a_certificate_is_written_and_checked(bundle: Path, tmp_path: Path) -> N
     file = tmp_path / "certificate.json"
     out = fine(call("prove", MODEL, "--bundle", bundle, "-o", file))
     assert out.startswith("figure1: proved for all inputs")
-    for told in ("largest", "head-room", "thresholds", "6 CONCATENATION", "the C compiler"):
+    for told in ("largest", "head-room, bits", "thresholds", "6 CONCATENATION", "the C compiler"):
         assert told in " ".join(out.split()), told
     document = json.loads(file.read_text())
     assert json.loads(fine(call("prove", MODEL, "--bundle", bundle, "--json"))) == document
@@ -39,6 +39,14 @@ def test_a_certificate_is_written_and_checked(bundle: Path, tmp_path: Path) -> N
         "not proved: the certificate is for another model",
         "name the model",
     )
+
+
+def test_the_text_has_every_column_and_no_inner_words(bundle: Path) -> None:
+    out = fine(call("prove", MODEL, "--bundle", bundle))
+    assert "too narrow" not in out and "too few" not in out
+    assert "its SHA-256 begins with" in out and "with  of" not in out
+    for inner in ("`ir/`", "the passes", "tested_alone", "`files`"):
+        assert inner not in out, inner
 
 
 def test_a_package_is_proved(tmp_path: Path) -> None:

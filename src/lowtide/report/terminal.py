@@ -101,7 +101,8 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Sequence[object]]) 
         lines += _row_lines(row[:shown], widths, texts)
     if shown < len(names):
         left_out = ", ".join(name or "mark" for name in titles[shown:])
-        lines.append(f"(the terminal is too narrow for: {left_out})")
+        narrow = "the terminal is too narrow" if _asked() else f"{across} columns are too few"
+        lines.append(f"({narrow} for: {left_out})")
     return "\n".join(lines)
 
 
