@@ -29,13 +29,12 @@ def bytes_in(text: str) -> int | None:
     return None if match is None else int(match[1]) * _UNITS[(match[2] or "").upper()]
 
 
-def bytes_of(value: Any, name: str = "") -> int:
+def bytes_of(value: Any, name: str = "it") -> int:
     """The same of a text, and a number as it is. Raises UsageError for what is not a number of bytes,
-    which was given as the argument `name`, if it has one."""
+    which was given as the argument `name`."""
     count: Any = bytes_in(value) if isinstance(value, str) else value
     if not is_number(count, Integral) or count < 0:
-        where = f"{name}: " if name else ""
         raise UsageError(
-            f"{where}{value!r} is not a number of bytes", "write it as 16384, 16K or 16KiB"
+            f"{value!r} is not a number of bytes", f"write {name} as 16384, 16K or 16KiB"
         )
     return int(count)
