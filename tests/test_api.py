@@ -338,7 +338,8 @@ def test_sizes_that_cannot_be_used_are_told(wrong: Any) -> None:
         with pytest.raises(UsageError) as info:
             give()
         assert info.value.cause == f"{wrong!r} is not a number of bytes"
-        assert info.value.remedy == f"write {name} as 16384, 16K or 16KiB"
+        what = "it" if isinstance(wrong, str) else name
+        assert info.value.remedy == f"write {what} as 16384, 16K or 16KiB"
 
 
 def test_numbers_of_numpy_are_numbers() -> None:

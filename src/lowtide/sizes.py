@@ -34,7 +34,8 @@ def bytes_of(value: Any, name: str = "it") -> int:
     which was given as the argument `name`."""
     count: Any = bytes_in(value) if isinstance(value, str) else value
     if not is_number(count, Integral) or count < 0:
+        what = "it" if isinstance(value, str) else name  # what is typed may be typed elsewhere
         raise UsageError(
-            f"{value!r} is not a number of bytes", f"write {name} as 16384, 16K or 16KiB"
+            f"{value!r} is not a number of bytes", f"write {what} as 16384, 16K or 16KiB"
         )
     return int(count)
