@@ -10,6 +10,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import lowtide
 import networks
 from effort import calls
 from lowtide.commands.analysis import analyze
-from lowtide.errors import LowtideError
+from lowtide.errors import LowtideError, UsageError
 from lowtide.zoo.loading import Named
 
 FUNCTIONS = {
@@ -231,6 +232,152 @@ def test_a_slip_in_an_option_is_told(option: str, remedy: str) -> None:
     with pytest.raises(LowtideError) as info:
         lowtide.Options(**wrong)
     assert str(info.value) == f"{option} cannot be 'streamd'\n  remedy: {remedy}"
+
+
+WRONG: dict[str, tuple[Callable[[Any], object], Any, str, str]] = {
+    "a hop in words": (
+        lambda v: lowtide.Options(hop=v),
+        "2",
+        "hop",
+        "a whole number of at least 1",
+    ),
+    "no hop": (lambda v: lowtide.Options(hop=v), 0, "hop", "a whole number of at least 1"),
+    "parts of rows": (
+        lambda v: lowtide.Options(keep=v),
+        1.5,
+        "keep",
+        "a whole number of at least 0",
+    ),
+    "a factor": (
+        lambda v: lowtide.Options(max_overhead=v),
+        "2",
+        "max_overhead",
+        "a number of at le",
+    ),
+    "no factor": (
+        lambda v: lowtide.Options(max_overhead=v),
+        float("nan"),
+        "max_overhead",
+        "a number of at least 1",
+    ),
+    "no effort": (
+        lambda v: lowtide.Options(effort=v),
+        None,
+        "effort",
+        "a number from 0.001 to 1000",
+    ),
+    "a switch": (lambda v: lowtide.Options(slices=v), "yes", "slices", "True or False"),
+    "a name": (lambda v: lowtide.Options(name=v), 3, "name", "a string"),
+    "a core": (lambda v: lowtide.Options(target=v), 4, "target", "the name of a core"),
+    "options": (
+        lambda v: lowtide.compile("zoo:figure1", v),
+        {"hop": 2},
+        "options",
+        "lowtide.Options",
+    ),
+    "one end": (lambda v: lowtide.part_of("zoo:figure1", until=v), 3, "until", "until=[3]"),
+    "one beginning": (
+        lambda v: lowtide.part_of("zoo:figure1", v),
+        "stem",
+        "begin",
+        "begin=['stem']",
+    ),
+    "samples": (
+        lambda v: lowtide.verify("zoo:figure1", samples=v),
+        "a",
+        "samples",
+        "a whole number of at least 1",
+    ),
+    "no samples": (
+        lambda v: lowtide.verify("zoo:figure1", samples=v),
+        0,
+        "samples",
+        "a whole number of at least 1",
+    ),
+    "a seed": (lambda v: lowtide.verify("zoo:figure1", seed=v), -1, "seed", "a whole number of at"),
+    "a board": (lambda v: lowtide.run("zoo:figure1", v), 7, "board", "a name that"),
+    "samples to read": (
+        lambda v: lowtide.samples_for("zoo:figure1", most=v),
+        0,
+        "most",
+        "a whole number of at least 1",
+    ),
+    "data": (lambda v: lowtide.quantize("zoo:figure1", v), None, "data", "lowtide.samples_for"),
+    "an order's effort": (
+        lambda v: lowtide.best_order("zoo:figure1", effort=v),
+        "x",
+        "effort",
+        "a number of at least 0",
+    ),
+    "one mode": (
+        lambda v: lowtide.estimate("zoo:figure1", inputs=v),
+        "const",
+        "inputs",
+        "inputs=['const']",
+    ),
+}
+"""What is wrong -> a call of what takes it, the value, the argument, and what to give instead."""
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_arguments_that_cannot_be_used_are_told(what: str) -> None:
+    call, value, name, instead = WRONG[what]
+    with pytest.raises(UsageError) as info:
+        call(value)
+    assert info.value.cause.startswith(f"{name} cannot be ")
+    assert instead in info.value.remedy
+    assert "inf" not in info.value.remedy
+
+
+@pytest.mark.parametrize("wrong", [3.5, -1, "16KB", True, [16]])
+def test_sizes_that_cannot_be_used_are_told(wrong: Any) -> None:
+    for name, give in (
+        ("max_ram", lambda: lowtide.Options(max_ram=wrong)),
+        ("budget", lambda: lowtide.estimate("zoo:figure1", budget=wrong)),
+    ):
+        with pytest.raises(UsageError) as info:
+            give()
+        assert info.value.cause == f"{wrong!r} is not a number of bytes"
+        what = "it" if isinstance(wrong, str) else name
+        assert info.value.remedy == f"write {what} as 16384, 16K or 16KiB"
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    """They become Python's, so that documents and commands can be made of them."""
+    numbers: dict[str, Any] = {
+        "hop": np.int64(2),
+        "max_ram": np.int32(9000),
+        "max_overhead": np.float32(1.5),
+    }
+    given = lowtide.Options(**numbers)
+    assert [type(v) for v in (given.hop, given.max_ram, given.max_overhead)] == [int, int, float]
+    assert given == lowtide.Options(hop=2, max_ram=9000, max_overhead=1.5)
+
+
+def test_an_estimate_takes_sizes_and_cores_as_options_do() -> None:
+    found = lowtide.estimate("zoo:figure1", "16K", target="cortex-m4")
+    assert found == lowtide.estimate(
+        "zoo:figure1", 16384, target=lowtide.Options(target="cortex-m4").target
+    )
+    assert found.fits
+
+
+def test_every_result_can_be_described() -> None:
+    model = networks.loaded("figure1")
+    found = lowtide.estimate(model)
+    said = lowtide.describe(found)
+    assert said.startswith("figure1: 7 operators, estimated for any core\n")
+    for needs in found.needs.values():
+        assert f"{needs.ram_bytes:,}" in said and f"{needs.instructions:,}" in said
+    small = lowtide.describe(lowtide.estimate(model, budget=1))
+    assert small.endswith("It does not fit a budget of 1 B.")
+    order = lowtide.best_order(model)
+    assert lowtide.describe(order) == (
+        "peak 4,960 B (proved optimal)\nOrder of the operators: 0 3 5 1 2 4 6"
+    )
+    nothing: Any = 3
+    with pytest.raises(UsageError, match="int is not a result of lowtide"):
+        lowtide.describe(nothing)
 
 
 def test_an_estimate_in_a_mode_that_there_is_not() -> None:

@@ -21,6 +21,7 @@ PACKAGE = Path(lowtide.__file__).parent
 ROOMS = (
     *(
         "errors",
+        "arguments",
         "shown",
         "kinds",
         "files",

@@ -57,7 +57,7 @@ class Replacing:
             what = " or ".join(dict.fromkeys(kind.what for kind in kinds)) or "lowtide's own"
             raise UsageError(
                 f"cannot write {path}: the file exists, and is not {what}",
-                "name another file, or replace it with --force",
+                "name another file, or replace it with --force (in Python, force=True)",
             )
 
     def check_inputs(self, path: Path, *, ours: bool) -> None:
@@ -89,7 +89,7 @@ class Replacing:
         if not ours:
             raise UsageError(
                 f"cannot write into {folder}: it is not empty, and holds nothing that lowtide generated",
-                "name a new folder, or write into this one with --force",
+                "name a new folder, or write into this one with --force (in Python, force=True)",
             )
 
 

@@ -6,8 +6,10 @@ Why no 16KB: to a shop it is 16,000 bytes, to a data sheet 16,384, and a limit m
 from __future__ import annotations
 
 import re
-from typing import Final
+from numbers import Integral
+from typing import Any, Final
 
+from lowtide.arguments import is_number
 from lowtide.errors import UsageError
 
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -27,9 +29,13 @@ def bytes_in(text: str) -> int | None:
     return None if match is None else int(match[1]) * _UNITS[(match[2] or "").upper()]
 
 
-def bytes_of(value: int | str) -> int:
-    """The same of a text, and a number as it is. Raises UsageError for what is not a number of bytes."""
-    count = bytes_in(value) if isinstance(value, str) else value
-    if count is None or count < 0:
-        raise UsageError(f"{value!r} is not a number of bytes", "write it as 16384, 16K or 16KiB")
-    return count
+def bytes_of(value: Any, name: str = "it") -> int:
+    """The same of a text, and a number as it is. Raises UsageError for what is not a number of bytes,
+    which was given as the argument `name`."""
+    count: Any = bytes_in(value) if isinstance(value, str) else value
+    if not is_number(count, Integral) or count < 0:
+        what = "it" if isinstance(value, str) else name  # what is typed may be typed elsewhere
+        raise UsageError(
+            f"{value!r} is not a number of bytes", f"write {what} as 16384, 16K or 16KiB"
+        )
+    return int(count)

@@ -383,3 +383,12 @@ def test_what_firmware_cannot_do_is_refused(
     told = "firmware that writes whole inputs and reads whole outputs; this program "
     refused(call(*words, "-o", tmp_path / "net"), 2, f"{told}{cause}", remedy)
     assert not (tmp_path / "net").exists()
+
+
+def test_a_package_is_for_one_build_system(tmp_path: Path) -> None:
+    words = ("compile", "zoo:figure1", "-o", tmp_path / "net", "--export", "cmake")
+    cause = "--export names cmake and arduino, but a package is for one build system"
+    refused(call(*words, "--export", "arduino"), 2, cause, "name one of them; for the other, run")
+    assert not (tmp_path / "net").exists()
+    fine(call(*words, "--export", "cmake"))
+    assert (tmp_path / "net" / "CMakeLists.txt").is_file()

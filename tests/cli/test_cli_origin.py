@@ -82,7 +82,7 @@ def test_a_bundle_that_is_another(model: Path, tmp_path: Path) -> None:
     (folder / "lowtide.c").unlink()
     result = call(*words, "--junit", junit)
     assert result.code == 1
-    said = f"{folder} is out of date: net.c differ; lowtide.c missing"
+    said = f"{folder} is out of date: net.c differs; lowtide.c missing"
     assert f"lowtide: {model}: {said}" in result.err
     again = shlex.join(["lowtide", "compile", str(model), "--name", "net", "-o", str(folder)])
     assert f"remedy: make it again: `{again}`" in result.err
@@ -114,14 +114,33 @@ def test_a_bundle_of_another_model_or_version(model: Path, tmp_path: Path) -> No
     fine(call("compile", model, "--name", "net", "-o", folder))
     result = call("check", "zoo:lstm-gestures", "--bundle", folder)
     assert result.code == 1
-    assert f"made from my net.tflite, from another model, SHA-256 {DIGEST})" in result.err
+    assert f"another model (it was made from my net.tflite, SHA-256 {DIGEST})" in result.err
+    assert "remedy: name that model, my net.tflite, or compile this one to another" in result.err
+    assert "lowtide compile" not in result.err  # which would write over the other network's bundle
+    model.write_bytes(contents("lstm-gestures"))  # the same file, trained anew
+    result = call("check", model, "--bundle", folder)
+    assert f"out of date (it was made from another model, SHA-256 {DIGEST})" in result.err
+    assert "remedy: make it again: `lowtide compile" in result.err
+    model.write_bytes(contents("figure1"))
     readme = folder / "README.md"
     readme.write_text(
         readme.read_text().replace(f"by lowtide {version('lowtide')}", "by lowtide 0.0.1")
     )
     assert (
-        "(it was made by lowtide 0.0.1): README.md differ"
+        "(it was made by lowtide 0.0.1): README.md differs"
         in call("check", model, "--bundle", folder).err
+    )
+
+
+def test_a_bundle_whose_options_do_not_suit_another_model(model: Path, tmp_path: Path) -> None:
+    """It is the other model that is told, not what its options make of it."""
+    folder = tmp_path / "net"
+    fine(call("compile", "zoo:ds-cnn-kws", "--until", "30", "--effort", "0.1", "-o", folder))
+    refused(
+        call("check", model, "--bundle", folder),
+        1,
+        f"the bundle in {folder} is of another model, zoo:ds-cnn-kws, whose SHA-256 begins",
+        "name that model, zoo:ds-cnn-kws, or compile this one to another folder",
     )
 
 

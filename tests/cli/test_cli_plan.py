@@ -57,6 +57,16 @@ def stages_of(document: dict[str, Any]) -> list[tuple[tuple[int, ...], int | Non
     ]
 
 
+def test_what_was_written_is_told(model: Path, tmp_path: Path) -> None:
+    path, plot = tmp_path / "plan.json", tmp_path / "plan.svg"
+    words = ("plan", model, "--no-advice")
+    assert "Wrote" not in fine(call(*words))
+    both = (*words, "-o", path, "--plot", plot)
+    assert fine(call(*both)).splitlines()[-1] == f"Wrote {path} and {plot}."
+    assert fine(call(*both, "--front")).splitlines()[-1] == f"Wrote {path} and {plot}."
+    assert json.loads(fine(call(*both, "--json"))) == json.loads(path.read_text())
+
+
 def test_the_front_goes_down(model: Path) -> None:
     document = plan_json(model, "--front")
     front = document["front"]

@@ -70,7 +70,7 @@ def test_verify_with_litert_alone(schedule: str) -> None:
     assert result.compared.options.rounding == "litert"
     assert result.compared.arena_bytes == program.arena_bytes
     assert lowtide.describe(result) == (
-        f"halves.tflite: bit-exact. All 1 tensors are those of LiteRT's reference kernels "
+        f"halves.tflite: bit-exact. The only tensor is that of LiteRT's reference kernels "
         f"({engine_package('litert')}), byte for byte, on 8 inputs, the C built for this computer with "
         f"AddressSanitizer and UndefinedBehaviorSanitizer.{LITERT}{TFLM}'s: {TFLM} is not installed.\n"
         f"{PORTABLE_RAN}\n{NOT_PROVED}"

@@ -19,7 +19,8 @@ from lowtide.commands.certifying import certified
 from lowtide.commands.compiling import Compiled, compile_model
 from lowtide.commands.options import Options
 from lowtide.machines.board import find_target
-from lowtide.prove.certificate import RefusedError, check
+from lowtide.prove.certificate import RefusedError
+from lowtide.prove.checker import check
 from lowtide.report.data import to_json
 from lowtide.report.proved import certificate_text
 from lowtide.tflite.read import parse
@@ -274,7 +275,10 @@ def test_what_else_makes_another_bundle() -> None:
         (small, "not proved"),
         (runtime, "lt_conv_packed.c differs from the tested runtime's"),
         (missing, "the bundle lacks 'figure1.h'"),
-        (comment, r"it says that files\.figure1\.c is"),  # another file, though as good as this one
+        (
+            comment,
+            r"the certificate says that files\.figure1\.c is",
+        ),  # another file, though as good as this one
     ):
         with pytest.raises(RefusedError, match=why):
             check(document, source, files)
@@ -286,7 +290,7 @@ def _set(document: Any, path: str, value: object) -> None:
     *most, last = path.split(".")
     for key in most:
         document = document[int(key) if key.isdigit() else key]
-    document[last] = value
+    document[int(last) if last.isdigit() else last] = value
 
 
 @pytest.mark.parametrize(
@@ -315,6 +319,46 @@ def test_certificates_that_were_changed_are_refused(path: str, value: object) ->
     _set(document, path, value)
     with pytest.raises(RefusedError):
         check(document, made.model.source, made.files)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "why"),
+    [
+        (
+            "model.sha256",
+            "0" * 64,
+            "for another model, whose SHA-256 begins with 000000000000, not",
+        ),
+        ("model", None, "damaged: it does not say which model"),
+        ("said.nodes", 7, "damaged: its hints"),
+        ("said.prices.0", {}, "does not fit its bundle: the program's tables contradict"),
+        ("said.prices", [], "does not fit its bundle: simplification asks more"),
+        ("not_proved.0", "nothing", "says that not_proved[0] is nothing, but it is that each"),
+        ("not_proved", {}, "says that not_proved is {}, but it is ["),
+        ("lowtide", None, "says that lowtide is missing, but it is"),
+    ],
+)
+def test_what_is_wrong_with_a_certificate_is_told_in_words(
+    path: str, value: object, why: str
+) -> None:
+    """Without Python's names, and with a remedy for the certificate: the bundle is as it was."""
+    made, text = program("figure1")
+    document = json.loads(text)
+    _set(document, path, value)
+    with pytest.raises(RefusedError) as caught:
+        check(document, made.model.source, made.files)
+    assert f"not proved: the certificate {'is ' * why.startswith(('for', 'damaged'))}{why}" in (
+        caught.value.cause
+    )
+    assert "make the certificate again with" in caught.value.remedy
+    assert "Error" not in caught.value.cause and "None" not in caught.value.cause
+
+
+def test_what_a_certificate_leaves_out_is_none() -> None:
+    made, text = program("figure1")
+    document = json.loads(text)
+    assert document["said"]["asked"].pop("hop") is None
+    assert check(document, made.model.source, made.files) == json.loads(text)
 
 
 def test_the_checker_does_not_import_the_compiler() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lowtide.commands.analysis import analyze
-from lowtide.report.terminal import GLUE, columns_of, fitted, table, width
+from lowtide.report import terminal
+from lowtide.report.terminal import GLUE, columns_of, counted, fitted, table, width
 from lowtide.report.text import analysis_text
 from networks import graph_of
 
@@ -92,3 +93,20 @@ def test_reports_fit(monkeypatch: pytest.MonkeyPatch, across: int) -> None:
     monkeypatch.setenv("COLUMNS", str(across))
     text = fitted(analysis_text(analyze(graph_of("branchy-cell"))))
     assert max(map(len, text.splitlines())) <= across
+
+
+def test_a_pipe_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left out of a table there is named without a terminal, which is not there."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr(terminal, "_asked", lambda: 0)
+    wide = tuple("x" * 40 for _ in range(4))
+    assert table("", wide, [(1, 2, 3, 4)]).endswith(
+        f"(100 columns are too few for: {wide[2]}, {wide[3]})"
+    )
+
+
+def test_one_is_no_plural() -> None:
+    assert [counted(n, "stage") for n in (0, 1, 2, 1234)] == [
+        *("0 stages", "1 stage", "2 stages", "1,234 stages")
+    ]
+    assert counted(2, "entry", "entries") == "2 entries"

@@ -202,6 +202,8 @@ _LESS: Final = {
 
 def remedy_of_check(verdict: Verdict, again: str) -> str:
     """What to do about each thing that failed; `again` is the command that makes the bundle."""
+    from lowtide.commands.bundles import REMEDY
+
     exceeded = [f for f in verdict.findings if f.over > 0]
     said = []
     if not verdict.figures.bit_exact:
@@ -212,7 +214,8 @@ def remedy_of_check(verdict: Verdict, again: str) -> str:
     if any(f.by == "baseline" for f in exceeded):
         said.append("to accept the change, write a new baseline: -o FILE")
     if verdict.stored is not None and not verdict.stored.same:
-        said.append(f"make the bundle again: `{again}`")
+        other = verdict.stored.of
+        said.append(REMEDY.format(file=other) if other else f"make the bundle again: `{again}`")
     return "; ".join(dict.fromkeys(said))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -35,6 +36,7 @@ from lowtide.cli.options import (
     Instructions,
     Share,
     answer,
+    load,
     model_command,
     progress,
     show,
@@ -67,9 +69,27 @@ def check_no_options(bundle: Path) -> None:
 def made_as(model: str, bundle: Path) -> tuple[Compiled, str | None, list[str]]:
     """What the command makes of `model` today that made the bundle in that folder, which package, and
     the command's words, with that folder."""
+    check_no_options(bundle)
+    with or_another_model(model, bundle):
+        return _made_as(model, bundle)
+
+
+@contextmanager
+def or_another_model(model: str, bundle: Path) -> Iterator[None]:
+    """Where something fails because the bundle in that folder is of another model than `model`, the
+    error says that."""
+    from lowtide.commands.bundles import check_model
+
+    try:
+        yield
+    except LowtideError:
+        check_model(bundle, load(model))
+        raise
+
+
+def _made_as(model: str, bundle: Path) -> tuple[Compiled, str | None, list[str]]:
     from lowtide.commands.bundles import PLAN, command_of, readme_of
 
-    check_no_options(bundle)
     plan = given("plan_file")
     words = [model, *command_of(bundle, readme_of(bundle, model))[1:]]
     if PLAN in words:

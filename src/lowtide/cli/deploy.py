@@ -73,6 +73,23 @@ def _a_package(path: Path, replacing: Replacing) -> None:
     a_bundle(_place(path), replacing)
 
 
+def _one_package(_: click.Context, __: click.Parameter, named: tuple[str, ...]) -> str | None:
+    """The build system that was named, if one was. Raises UsageError for two."""
+    different = list(dict.fromkeys(named))
+    if len(different) > 1:
+        raise UsageError(
+            f"--export names {' and '.join(different)}, but a package is for one build system",
+            "name one of them; for the other, run the command again with another folder",
+        )
+    return different[0] if different else None
+
+
+def _wrote(before: str, *outputs: Path | None) -> str:
+    """The sentence on what was written, after `before`; "" if nothing was."""
+    paths = " and ".join(str(path) for path in outputs if path is not None)
+    return f"{before}Wrote {paths}." if paths else ""
+
+
 def _fit(mcu: Mcu, compiled: Compiled) -> Fit:
     from lowtide.advice.for_part import fit_of  # and what measures, which takes long to import
 
@@ -88,6 +105,8 @@ def _fit(mcu: Mcu, compiled: Compiled) -> Fit:
     "--export",
     "package",
     type=click.Choice(PACKAGES),
+    multiple=True,
+    callback=_one_package,
     help="Write a package for this build system, with an example, instead of a folder of C.",
 )
 @for_mcu_option
@@ -186,10 +205,11 @@ def plan(model: str, output: Path | None, front: bool, plot: Path | None) -> Non
         picture.write_picture(drawn, plot, replacing())
 
     def text() -> str:
+        wrote = _wrote("\n", output, plot)
         if points is None:
-            return planning.plan_text(planned)
+            return planning.plan_text(planned) + wrote
         shown = planning.front_text(compiled, points, complete=planned.complete)
-        return f"{shown}\n\n{planning.plan_text(planned)}"
+        return f"{shown}\n\n{planning.plan_text(planned)}{wrote}"
 
     answer_advised(
         model,
@@ -269,7 +289,6 @@ def report(
         said = [page_words.verdict_sentence(each) for each in reported]
         if len(names) > 1:
             said = [f"{name}: {each}" for name, each in zip(names, said, strict=True)]
-        wrote = " and ".join(str(path) for path in (output, picture) if path is not None)
-        return "\n".join([*said, f"Wrote {wrote}."])
+        return "\n".join(said) + _wrote("\n", output, picture)
 
     answer(lambda: page.report_document(*reported), text)

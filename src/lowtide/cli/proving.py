@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from lowtide import kinds
-from lowtide.cli.checks import check_no_options, made_as
+from lowtide.cli.checks import check_no_options, made_as, or_another_model
 from lowtide.cli.compile_options import (
     cache_option,
     compile_once,
@@ -69,12 +70,30 @@ def prove(model: str, output: Path | None, bundle: Path | None, certificate: Pat
         with progress("checking the certificate"):
             document = certifying.checked(certificate, loaded, bundle)
     else:
-        compiled = compile_once(model, found_mcu()) if bundle is None else made_as(model, bundle)[0]
-        with progress("proving"):
-            files = None if bundle is None else certifying.bundle_in(bundle)
-            document = certifying.certified(compiled, files)
+        document = _proved(model) if bundle is None else _proved_in(bundle, model)
     if output is not None:
         write_atomically(output, (data.to_json(document) + "\n").encode(), replacing())
-    answer(
-        lambda: document, lambda: proved.certificate_text(document, again=certificate is not None)
-    )
+
+    def text() -> str:
+        told = proved.certificate_text(document, again=certificate is not None)
+        return told if output is None else f"{told}\n\nWrote {output}."
+
+    answer(lambda: document, text)
+
+
+def _proved(model: str) -> dict[str, Any]:
+    """The certificate of a new program."""
+    from lowtide.commands.certifying import certified
+
+    compiled = compile_once(model, found_mcu())
+    with progress("proving"):
+        return certified(compiled)
+
+
+def _proved_in(bundle: Path, model: str) -> dict[str, Any]:
+    """The certificate of the bundle in a folder."""
+    from lowtide.commands.certifying import bundle_in, certified
+
+    compiled = made_as(model, bundle)[0]
+    with progress("proving"), or_another_model(model, bundle):
+        return certified(compiled, bundle_in(bundle))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
+from typing import Final
 
 from lowtide.commands.cutting import ends_of
 from lowtide.commands.options import Options, flags_of
@@ -14,6 +15,7 @@ from lowtide.emit.origin import Origin, command_in, made_of
 from lowtide.errors import UsageError
 from lowtide.ir import Model
 from lowtide.plans.file import model_digest
+from lowtide.prove.certificate import RefusedError
 
 PLAN = "PLAN.json"
 """What stands for the file of a plan that was given: programs do not know its name."""
@@ -23,9 +25,7 @@ SHARED = "--shared-arena"
 
 def origin_of(model: Model, options: Options, name: str) -> Origin:
     """Where the program `name` of `model` is from."""
-    nameless = model.path.startswith("<")  # made in memory
-    zoo = model.path.startswith("zoo:")
-    file = "MODEL.tflite" if nameless else model.path if zoo else PurePath(model.path).name
+    file = _file_of(model)
     words = [file]
     for flag, ids in zip(("--from", "--until"), ends_of(model), strict=True):
         words += [flag, ",".join(map(str, ids))] if ids else []
@@ -35,16 +35,46 @@ def origin_of(model: Model, options: Options, name: str) -> Origin:
     return Origin(file, model_digest(model), (*words, *flags), name)
 
 
+def _file_of(model: Model) -> str:
+    """The name of its file, without its folders."""
+    if model.path.startswith("<"):  # made in memory
+        return "MODEL.tflite"
+    return model.path if model.path.startswith("zoo:") else PurePath(model.path).name
+
+
+def check_model(folder: Path, model: Model) -> None:
+    """Raise RefusedError if the bundle in `folder` says that it was made of another model."""
+    was = _made(folder / README)
+    if was is None or was[1] == model_digest(model):
+        return
+    file, digest, _ = was
+    was_of = f"{file}, whose SHA-256 begins with {digest[:12]}"
+    if file == _file_of(model):
+        raise RefusedError(
+            f"the bundle in {folder} is of another version of the model, {was_of}",
+            "compile this version again, or name that file",
+        )
+    raise RefusedError(
+        f"the bundle in {folder} is of another model, {was_of}", REMEDY.format(file=file)
+    )
+
+
+REMEDY: Final = "name that model, {file}, or compile this one to another folder"
+"""Where a folder has the bundle of another model, which must not be lost."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
     """How the files of a bundle in `folder` are, beside those that its command makes: some of another
-    content, some not there. `other` says what it was made of or by, if that is another."""
+    content, some not there. `other` says what it was made of or by, if that is another; `of` is the file
+    of another model that it is the bundle of, "" if it is this one's, or an earlier version's."""
 
     folder: str
     files: int
     other: str
     changed: tuple[str, ...]
     missing: tuple[str, ...]
+    of: str = ""
 
     @property
     def same(self) -> bool:
@@ -56,11 +86,14 @@ class Stored:
         """What is the matter, or that nothing is."""
         if self.same:
             return f"{self.folder} is up to date, in all {self.files} files"
+        differ = "differs" if len(self.changed) == 1 else "differ"
         parts = [
             f"{', '.join(names[:4])}{' and others' * (len(names) > 4)} {what}"
-            for names, what in ((self.changed, "differ"), (self.missing, "missing"))
+            for names, what in ((self.changed, differ), (self.missing, "missing"))
             if names
         ]
+        if self.of:
+            return f"{self.folder} has the bundle of another model{self.other}"
         return f"{self.folder} is out of date{self.other}: {'; '.join(parts)}"
 
 
@@ -115,17 +148,26 @@ def stored_in(
                 changed.append(name)
         except OSError:
             missing.append(name)
-    other = _other(folder / readme, origin) if changed else ""
-    return Stored(str(folder), len(own), other, tuple(changed), tuple(missing))
+    was = _made(folder / readme) if changed else None
+    other = "" if was is None else _other(was, origin)
+    another = was is not None and was[0] != origin.file and was[1] != origin.digest
+    of = was[0] if was is not None and another else ""
+    return Stored(str(folder), len(own), other, tuple(changed), tuple(missing), of)
 
 
-def _other(readme: Path, now: Origin) -> str:
-    """Which other file, model or version the bundle says that it was made of and by."""
-    was = made_of(readme.read_text("utf-8", "replace"))
-    if was is None:
-        return ""
+def _made(readme: Path) -> tuple[str, str, str] | None:
+    """File, digest and version that a bundle says that it was made of and by, if it does."""
+    try:
+        return made_of(readme.read_text("utf-8", "replace"))
+    except OSError:
+        return None
+
+
+def _other(was: tuple[str, str, str], now: Origin) -> str:
+    """What of these is another than now."""
     file, digest, version = was
     parts = [f"from {file}"] if file != now.file else []
-    parts += [f"from another model, SHA-256 {digest}"] if digest != now.digest else []
+    if digest != now.digest:
+        parts.append(f"{'' if parts else 'from another model, '}SHA-256 {digest}")
     parts += [f"by lowtide {version}"] if version != now.version else []
     return f" (it was made {', '.join(parts)})" if parts else ""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lowtide.arguments import whole
 from lowtide.commands.compiling import Compiled, compiled_from, rounded_as
 from lowtide.commands.cutting import alone
 from lowtide.commands.originals import Originals, in_file, known_tensors, originals
@@ -191,6 +192,9 @@ def _given(
     compiled: Compiled, samples: int | None, default: int, seed: int, windows: Path | None
 ) -> Callable[[Compiled], Inputs]:
     """What a program is given, or one of the same network as a part of its own."""
+    if samples is not None:
+        samples = whole("samples", samples, 1)
+    seed = whole("seed", seed, 0)
     if windows is not None:
         found = recorded(compiled, windows)
         return lambda _: found
@@ -361,6 +365,8 @@ def run(
     compiled = compiled_from(compiled)
     if isinstance(board, str):
         board = find_board(board)
+    if not isinstance(board, Board):
+        raise UsageError(f"board cannot be {board!r}", "use a name that `lowtide boards` lists")
     _check_core(compiled, board)
     graph = compiled.graph
     ends = [*dict.fromkeys([*graph.given, *graph.outputs, *flags(graph)])]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lowtide.commands.bundles import origin_of
 from lowtide.commands.ends import ends_notes
 from lowtide.commands.known import Known
-from lowtide.commands.options import Options
+from lowtide.commands.options import Options, options_from
 from lowtide.commands.passing import passed
 from lowtide.commands.preparing import point_of, prepared, searched
 from lowtide.commands.proving import proof_of, told
@@ -223,7 +223,7 @@ def compile_model(
     limits. Raises ProofError if the proof of the result fails, which is an internal error of
     lowtide.
     """
-    loaded, options = load(model), options or Options()
+    loaded, options = load(model), options_from(options)
     with advising(loaded, options):
         return _compiled(loaded, options, known or Known(loaded))
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Integral
 from typing import Final
 
+from lowtide.arguments import several
 from lowtide.errors import DiffersError, LowtideError, MissingToolError, UsageError
 from lowtide.ir import Graph, Model, Signature
 from lowtide.ir.macs import graph_macs, op_macs
@@ -42,8 +44,8 @@ def part_of(
     """
     model = load(model)
     whole = model.file_graph
-    starts = [_tensor(whole, text, "--from") for text in begin]
-    ends = [_tensor(whole, text, "--until") for text in until]
+    starts = [_tensor(whole, text, "--from") for text in several("begin", begin)]
+    ends = [_tensor(whole, text, "--until") for text in several("until", until)]
     if not starts and not ends:
         return model
     metadata = tuple(entry for entry in model.metadata if entry.name not in BY_POSITION)
@@ -68,7 +70,12 @@ def names_in(text: str, graph: Graph) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(","))
 
 
-def _tensor(graph: Graph, text: str | int, option: str) -> int:
+def _tensor(graph: Graph, text: object, option: str) -> int:
+    if not isinstance(text, str | Integral):
+        raise UsageError(
+            f"{option} cannot name {text!r}",
+            "give a tensor's number or name (`lowtide analyze` lists both)",
+        )
     name = str(text)
     count = len(graph.tensors)
     if name.isascii() and name.isdigit():

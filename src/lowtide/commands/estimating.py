@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
+from lowtide.arguments import number, several
 from lowtide.commands.options import Options
 from lowtide.commands.passing import passed
 from lowtide.commands.refusing import advised
@@ -27,6 +28,7 @@ from lowtide.order import best_order
 from lowtide.passes import resolve_variables
 from lowtide.place.tensors import tflm_head_bytes, tflm_variable_bytes
 from lowtide.shown import Shown
+from lowtide.sizes import bytes_of
 from lowtide.target import ANY, Target
 from lowtide.zoo.loading import Named, load
 
@@ -93,10 +95,10 @@ class Estimate(Shown):
 
 def estimate(
     graph: Graph | Named,
-    budget: int | None = None,
+    budget: int | str | None = None,
     *,
     inputs: Sequence[InputMode] | None = None,
-    target: Target = ANY,
+    target: Target | str = ANY,
     simplify: bool = False,
     hop: int | None = None,
     hop_axis: int | None = None,
@@ -106,23 +108,35 @@ def estimate(
     `inputs` (default: all).
 
     `graph` is a graph (from `Shapes`, for example), a model, the bytes of a file, or a name that
-    `load` takes. With a `budget`, in bytes of arena and state, a mode ends early once it cannot
-    fit. `target` is the core to compile for. With `simplify`, constant channels are removed first,
-    which takes longer than the rest. With a `hop`, the input is a window that moves on by this many
-    rows in each run, or columns with a `hop_axis` of 2. They are streamed in, or, if `inputs` is
-    ["const"], they stay in a ring in the caller's memory. Instructions are then those of a hop.
-    `effort` is the search budget for the best order.
+    `load` takes. With a `budget`, in bytes of arena and state (or "16K"), a mode ends early once it
+    cannot fit. `target` is the core to compile for, or its name. With `simplify`, constant channels
+    are removed first, which takes longer than the rest. With a `hop`, the input is a window that
+    moves on by this many rows in each run, or columns with a `hop_axis` of 2. They are streamed in,
+    or, if `inputs` is ["const"], they stay in a ring in the caller's memory. Instructions are then
+    those of a hop. `effort` is the search budget for the best order.
 
     Raises ModelError for a network that cannot be compiled, as `compile` does, and UsageError for
-    an unknown mode.
+    an unknown mode, or for another argument that cannot be used.
     """
+    effort = number("effort", effort, 0)
+    if budget is not None:
+        budget = bytes_of(budget, "budget")
     if inputs is None:
         inputs = MODES if hop is None else ("streamed",)
-    elif hop is not None and set(inputs) not in ({"streamed"}, {"const"}):
+    _check_modes(inputs)
+    if hop is not None and set(inputs) not in ({"streamed"}, {"const"}):
         raise UsageError(
             "the new rows of a sliding window are streamed in, or stay in a ring (const)",
             "give one of these, or leave out inputs",
         )
+    options = Options(
+        simplify=simplify,
+        target=target,
+        hop=hop,
+        hop_axis=hop_axis,
+        input_mode=inputs[0] if hop is not None else "resident",
+    )
+    target = options.target
     model = _model(graph)
     source = graph_of(model)
     given = _inputs_bytes(source)
@@ -134,15 +148,6 @@ def estimate(
     )
     if len(needs) == len(inputs):
         return found
-    for mode in inputs:
-        Options(input_mode=mode, hop=hop)  # raises for none of them
-    options = Options(
-        simplify=simplify,
-        target=target,
-        hop=hop,
-        hop_axis=hop_axis,
-        input_mode=inputs[0] if hop is not None else "resident",
-    )
     ready = passed(model, options).graph
     order = best_order(ready, effort=effort)
     try:
@@ -174,6 +179,13 @@ def estimate(
         state_bytes=state,
         network=network,
     )
+
+
+def _check_modes(inputs: object) -> None:
+    """Raise UsageError for what is not several input modes."""
+    modes: Any = several("inputs", inputs)
+    for mode in modes:
+        Options(input_mode=mode)
 
 
 def _model(given: Graph | Named) -> Model:

@@ -19,6 +19,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lowtide.arguments import whole
 from lowtide.commands.compiling import Compiled, compiled_from
 from lowtide.commands.cutting import signature_of
 from lowtide.commands.datasets import ARRAYS, DAMAGED, load_arrays, load_samples
@@ -136,10 +137,12 @@ def evaluate(
     compiled = compiled_from(compiled)
     state = compiled.state_bytes > 0
     beside = None if against is None else load(against)
+    if reset_every is not None:
+        reset_every = whole("reset_every", reset_every, 1)
     if reset_every is not None and not state:
         raise UsageError(
             f"{compiled.model.path} has no state to reset",
-            "leave out --reset-every: samples are independent",
+            "leave out --reset-every (in Python, reset_every): samples are independent",
         )
     with compiled.load(cached=cached) as program:
         inputs = program.samples(data)
@@ -258,7 +261,9 @@ class _Classes:
         """Raises UsageError for labels that do not fit the first output with classes."""
         at = next((i for i, e in enumerate(outputs) if e.shape and e.shape[-1] > 1), None)
         if at is None:
-            raise UsageError("no output has classes to label", "leave out --labels")
+            raise UsageError(
+                "no output has classes to label", "leave out --labels (in Python, labels)"
+            )
         self.number, self.end = at, outputs[at]
         array = np.asarray(labels)
         places = (count, *self.end.shape[:-1])

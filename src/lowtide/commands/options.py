@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, get_args
 
+from lowtide.arguments import number, whole
 from lowtide.errors import UsageError
 from lowtide.modes import (
     Allocator,
@@ -86,20 +87,35 @@ class Option:
             raise UsageError(
                 f"{self.name} cannot be {value!r}", f"use one of: {', '.join(self.choices)}"
             )
-        if value is None:
+        if value is None and self.default is None:
             return None
-        if self.kind == "bytes":
-            return bytes_of(value)
-        if self.kind == "core" and isinstance(value, str):
-            from lowtide.machines.board import find_target
+        match self.kind:
+            case "bytes":
+                return bytes_of(value, self.name)
+            case "count":
+                return whole(self.name, value, *self.within)
+            case "factor":
+                return number(self.name, value, *self.within)
+            case "core" if isinstance(value, str):
+                from lowtide.machines.board import find_target
 
-            return find_target(value)
-        if self.kind in ("factor", "count") and not self.within[0] <= value <= self.within[1]:
-            least, most = self.within
-            raise UsageError(
-                f"{self.flag} cannot be {value:g}", f"use a number from {least:g} to {most:g}"
-            )
+                return find_target(value)
+        if not isinstance(value, self._type):
+            raise UsageError(f"{self.name} cannot be {value!r}", f"use {_INSTEAD[self.kind]}")
         return value
+
+    @property
+    def _type(self) -> type:
+        """Of its values, where their type is all that they have to be."""
+        return {"switch": bool, "core": Target}.get(self.kind, str)
+
+
+_INSTEAD: Final[Mapping[Kind, str]] = {
+    "switch": "True or False",
+    "core": 'the name of a core, such as "cortex-m4"',
+    "name": "a string",
+    "choice": "a string",
+}
 
 
 _Given = TypeVar("_Given", contravariant=True)
@@ -458,6 +474,16 @@ OPTIONS: Final[tuple[Option, ...]] = tuple(
     if "option" in of.metadata
 )
 """What is told of each option, in the order of the help."""
+
+
+def options_from(given: Options | None) -> Options:
+    """The options that were given, or the default ones. Raises UsageError for anything else."""
+    options: Any = Options() if given is None else given
+    if not isinstance(options, Options):
+        raise UsageError(
+            f"options cannot be {options!r}", 'give lowtide.Options(...), such as max_ram="16K"'
+        )
+    return options
 
 
 def flags_of(options: Options) -> list[str]:

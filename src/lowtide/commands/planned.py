@@ -9,7 +9,7 @@ from typing import Literal
 
 from lowtide.commands.compiling import Compiled, compiled_of
 from lowtide.commands.known import Known
-from lowtide.commands.options import Options
+from lowtide.commands.options import Options, options_from
 from lowtide.commands.preparing import point_of, searched
 from lowtide.commands.refusing import advising
 from lowtide.commands.sliding import best_of, fronts, settled
@@ -102,7 +102,7 @@ def planned_model(
     is called with the progress. With `known`, results for the same model are not computed again.
     `options.schedule` must be "rows". Otherwise the same as `compile_model`, with the same errors.
     """
-    loaded, options = load(model), options or Options()
+    loaded, options = load(model), options_from(options)
     how: Front = "whole" if front else "none"
     return planned_beside(loaded, options, how, 0.0, tell, known or Known(loaded))
 

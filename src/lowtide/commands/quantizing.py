@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lowtide.arguments import whole
 from lowtide.commands.cutting import as_file, part_sentence, signature_of
 from lowtide.commands.datasets import Dataset, Sample, load_samples, random_samples
 from lowtide.commands.others import distance_of
@@ -104,7 +105,7 @@ def samples_for(
     Without `path`, make 64 random samples, for trials only. Raises UsageError for data that cannot
     be used, and MissingToolError for images without Pillow.
     """
-    model = load(model)
+    model, most = load(model), whole("most", most, 1)
     if path is None:
         return random_samples(model.graph, min(most, 64))
     names = [name for name, _ in signature_of(model).inputs]
@@ -126,6 +127,11 @@ def quantize_model(
     UsageError for a network that is already quantised, or for types that cannot be combined.
     """
     _check_types(bits, input_type, output_type)
+    if not isinstance(data, Dataset):
+        raise UsageError(
+            f"data cannot be {type(data).__name__}",
+            "give what lowtide.samples_for(model, path) returns",
+        )
     model = load(model)
     given, model = model.graph.inputs, as_file(model)
     floats, was_hybrid = _float_file(model)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import product
 
+from lowtide.arguments import number
 from lowtide.effort import Budget, budget
 from lowtide.ir import Graph
 from lowtide.ir.liveness import in_arena
@@ -65,8 +66,10 @@ def best_order(model: Named | Graph, *, effort: float = 1.0) -> OrderResult:
 
     The order is exact, with proof, unless a part of the graph exceeds the search's budget of
     states. Then the result is the order of a beam search, with the best lower bound found. `effort`
-    is a factor of that budget. If the file's order is already optimal, it is the result.
+    is a factor of that budget. If the file's order is already optimal, it is the result. Raises
+    UsageError for an effort below 0.
     """
+    effort = number("effort", effort, 0)
     graph = graph_of(model if isinstance(model, Graph) else load(model))
     work = budget(_WORK, effort)
     bg = from_graph(graph)

@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 from lowtide.errors import LowtideError, UsageError
-from lowtide.prove.certificate import check, files_below
+from lowtide.prove.certificate import files_below
+from lowtide.prove.checker import MAKE, check
 
 
 def main(words: list[str]) -> int:
@@ -24,17 +25,28 @@ def main(words: list[str]) -> int:
             )
         certificate, model, bundle = map(Path, words)
         try:
-            document = json.loads(certificate.read_bytes())
+            found = certificate.read_bytes()
             source = model.read_bytes()
             files = files_below(bundle)
-        except (OSError, ValueError) as error:
-            raise UsageError(f"cannot read a file to check: {error}", "check the paths") from None
-        made = check(document if isinstance(document, dict) else {}, source, files)
+        except OSError as error:
+            raise UsageError(
+                f"cannot read a file to check, {error.filename or bundle}: {error.strerror}",
+                "check the paths",
+            ) from None
+        made = check(_read(found), source, files)
     except LowtideError as error:
         print(error, file=sys.stderr)
         return error.exit_code
     print(json.dumps(made))
     return 0
+
+
+def _read(content: bytes) -> object:
+    """A file's JSON. Raises UsageError if it has none."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        raise UsageError("the certificate is damaged: its file is not JSON", MAKE) from None
 
 
 if __name__ == "__main__":

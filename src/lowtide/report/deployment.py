@@ -16,7 +16,7 @@ from lowtide.report.part import network_name, part_fields
 from lowtide.report.predicted import predicted_fields, predicted_note
 from lowtide.report.profile import profile_fields, profile_text
 from lowtide.report.saved import saved_lines, savings_document
-from lowtide.report.text import ENGINES, amount, plain, table
+from lowtide.report.text import ENGINES, amount, counted, plain, table
 from lowtide.target import ANY
 
 if TYPE_CHECKING:  # compiling needs nothing that runs programs
@@ -52,10 +52,11 @@ def compiled_text(
     how = (
         f"allocator {compiled.options.allocator}, order: {compiled.order}"
         if plan is None
-        else f"rows scheduled in {len(plan.stages)} stages"
+        else f"rows scheduled in {counted(len(plan.stages), 'stage')}"
     )
     lines = [
-        f"{network_name(compiled.model)}: {len(graph.ops)} operators, {graph_macs(graph):,} MACs",
+        f"{network_name(compiled.model)}: {counted(len(graph.ops), 'operator')}, "
+        f"{graph_macs(graph):,} MACs",
         f"arena {amount(compiled.arena_bytes)}{proof}, {how}",
         *_state(compiled),
         *saved_lines(compiled.savings),
@@ -64,7 +65,7 @@ def compiled_text(
     ]
     if output is not None:
         lines.append(
-            f"Wrote {len(compiled.files)} files to {plain(output)}; {compiled.name}.h is the "
+            f"Wrote {counted(len(compiled.files), 'file')} to {plain(output)}; {compiled.name}.h is the "
             "interface, README.md says how to build and call it."
         )
     if removed:
@@ -81,7 +82,7 @@ def _state(compiled: Compiled) -> list[str]:
         return []
     count, tflm = len(compiled.assembly.variables), compiled.tflm_bytes
     return [
-        f"state {amount(compiled.state_bytes)} in {count} tensor{'s' * (count > 1)}, kept between "
+        f"state {amount(compiled.state_bytes)} in {counted(count, 'tensor')}, kept between "
         f"invocations; arena and state {amount(compiled.ram_bytes)}",
         f"TensorFlow Lite Micro, predicted: arena {amount(tflm.arena)} and variables "
         f"{amount(tflm.variables)}, {amount(tflm.ram)}",
@@ -142,11 +143,11 @@ def proof_document(proof: Proof) -> dict[str, Any]:
 def verified_text(compiled: Compiled, result: Verified) -> str:
     """One line, or where the first difference is."""
     engine = ENGINES[result.engine]
-    inputs = f"{result.samples} input{'s' * (result.samples > 1)}"
+    inputs = counted(result.samples, "input")
     name = network_name(compiled.model)
     if result.mismatch is None:
         return (
-            f"{name}: bit-exact. All {result.tensors} tensors are those of {engine} "
+            f"{name}: bit-exact. {_compared(result.tensors)} of {engine} "
             f"({engine_package(result.engine)}), byte for byte, on {inputs}, the C built for this "
             "computer with AddressSanitizer and UndefinedBehaviorSanitizer."
             f"{_left_out(result)}{_carried(result.state)}{_rounded(result)}\n{_kernels(compiled)}\n"
@@ -216,11 +217,15 @@ def _kernels(compiled: Compiled) -> str:
     return f"Kernels: those of programs for {target.core}, in plain C."
 
 
+def _compared(tensors: int) -> str:
+    return "The only tensor is that" if tensors == 1 else f"All {tensors} tensors are those"
+
+
 def _left_out(result: Verified) -> str:
     """What is not computed was compared, too, as a sentence; or ""."""
     if not result.claims:
         return ""
-    count = f"{result.claims} tensors" if result.claims > 1 else "1 tensor"
+    count = counted(result.claims, "tensor")
     return f" The removed channels of {count} have the values that were proved."
 
 
@@ -239,12 +244,12 @@ def _carried(state: State | None) -> str:
     shown = [f"{plain(name)} {amount(size)}" for name, size in state.tensors[:_SHOWN_TENSORS]]
     if len(state.tensors) > len(shown):
         shown.append(f"and {len(state.tensors) - len(shown)} more")
-    tensors = f"{len(state.tensors)} tensor{'s' * (len(state.tensors) > 1)}"
+    tensors = counted(len(state.tensors), "tensor")
     again = "input" if state.again == 1 else f"{state.again} inputs"
     return (
         f"\nThe network has state, {amount(state.bytes)} in {tensors} ({', '.join(shown)}): carried "
-        f"over {state.invocations} invocations; after a reset, the first {again} gave the same "
-        "results again."
+        f"over {counted(state.invocations, 'invocation')}; after a reset, the first {again} gave "
+        "the same results again."
     )
 
 
@@ -339,7 +344,7 @@ def ran_text(result: Ran, clock: int | None = None) -> str:
         ("instructions per MAC", f"{count / result.macs:.2f}" if result.macs else "-"),
     ]
     name = network_name(result.compiled.model)
-    exact = f"outputs bit-exact to {ENGINES[result.engine]} on {result.samples} inputs"
+    exact = f"outputs bit-exact to {ENGINES[result.engine]} on {counted(result.samples, 'input')}"
     exact += _carried(result.state)
     if result.difference is not None:
         differs = _difference(result.difference, result.state)

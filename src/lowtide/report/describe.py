@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from lowtide.commands.analysis import Analysis
 from lowtide.commands.checking import Ran, Verified
 from lowtide.commands.compiling import Compiled
+from lowtide.commands.estimating import Estimate
 from lowtide.commands.evaluating import Evaluated
 from lowtide.commands.planned import Planned
+from lowtide.commands.quantizing import Quantized
 from lowtide.commands.reordering import Reordered
 from lowtide.commands.simplifying import SimplifiedFile
+from lowtide.errors import UsageError
+from lowtide.order import OrderResult
 from lowtide.report.deployment import compiled_text, ran_text, verified_text
+from lowtide.report.estimated import estimate_text
 from lowtide.report.evaluated import evaluated_text
 from lowtide.report.planned import plan_text
+from lowtide.report.quantized import quantized_text
 from lowtide.report.simplified import simplified_text
 from lowtide.report.text import analysis_text, reordered_text
 
-Result = Analysis | Reordered | SimplifiedFile | Compiled | Planned | Verified | Ran | Evaluated
+Result = (
+    Analysis
+    | Reordered
+    | SimplifiedFile
+    | Compiled
+    | Planned
+    | Verified
+    | Ran
+    | Evaluated
+    | Estimate
+    | OrderResult
+    | Quantized
+)
 
 
 def describe(result: Result) -> str:
-    """Describe the result of a command in lines for a terminal."""
+    """Describe a result in lines for a terminal. Raises UsageError for anything else."""
     match result:
         case Analysis():
             return analysis_text(result)
@@ -39,4 +55,14 @@ def describe(result: Result) -> str:
             return ran_text(result)
         case Evaluated():
             return evaluated_text(result)
-    assert_never(result)
+        case Estimate():
+            return estimate_text(result)
+        case OrderResult():
+            return f"{result}\nOrder of the operators: {' '.join(map(str, result.order))}"
+        case Quantized():
+            return quantized_text(result)
+        case _:
+            raise UsageError(
+                f"{type(result).__name__} is not a result of lowtide",
+                "give what lowtide.analyze, plan, compile, verify or another function returns",
+            )

@@ -10,7 +10,7 @@ from lowtide.commands.others import Distance, Figures
 from lowtide.report.fields import fields_of
 from lowtide.report.part import network_name, part_fields
 from lowtide.report.quantized import decibels, share
-from lowtide.report.text import ENGINES, plain, shape_text, table
+from lowtide.report.text import ENGINES, counted, plain, shape_text, table
 
 _GIVEN = {
     "real": "real numbers",
@@ -22,7 +22,7 @@ _GIVEN = {
 def evaluated_text(result: Evaluated) -> str:
     """Top-1, if there are labels; then a row for each output."""
     model = result.compiled.model
-    count = f"{result.samples:,} sample{'s' * (result.samples > 1)}"
+    count = counted(result.samples, "sample")
     lines = [
         f"{network_name(model)}: {count} ({_GIVEN[result.given]}), run by the C that "
         "`lowtide compile` writes",
@@ -31,6 +31,8 @@ def evaluated_text(result: Evaluated) -> str:
         lines.append(
             "The network has state: the samples are a sequence."
             if result.sequence >= result.samples
+            else "The network has state, which is reset after every sample."
+            if result.sequence == 1
             else f"The network has state, which is reset every {result.sequence:,} samples."
         )
     if result.top1 is not None:

@@ -37,7 +37,7 @@ from lowtide.report.profile import ids_text
 from lowtide.report.proved import proved_fields
 from lowtide.report.sliding import slid_fields
 from lowtide.report.template import filled, template
-from lowtide.report.text import amount, plain, shape_text
+from lowtide.report.text import amount, counted, plain, shape_text
 
 SCHEMA: Final = "lowtide.report/1"
 
@@ -171,8 +171,8 @@ def _how(reported: Reported) -> str:
         )
         return (
             f"{text} Measured on {reported.ran.board.description} ({figures.where}), emulated. "
-            f"On {reported.ran.samples} inputs, the outputs {exact}. Total RAM is the arena, the "
-            "state, the instance, data and the stack."
+            f"On {counted(reported.ran.samples, 'input')}, the outputs {exact}. Total RAM is the "
+            "arena, the state, the instance, data and the stack."
         )
     return (
         f"{text} Predicted: the arena, the state and all constants are exact; {STACK:,} B of stack "

@@ -21,7 +21,7 @@ from lowtide.report.predicted import predicted_fields, predicted_note, work_of
 from lowtide.report.saved import saved_lines, savings_document
 from lowtide.report.sliding import slid_fields, slid_text
 from lowtide.report.terminal import GLUE
-from lowtide.report.text import amount, change, plain, table
+from lowtide.report.text import amount, change, counted, plain, table
 from lowtide.rows.stages import Limit, RowPlan, Stage
 
 _NAMED = 4
@@ -331,7 +331,7 @@ def _blocks(graph: Graph, stage: Stage) -> str:
     for block in stage.blocks:
         expands = graph.ops[block.operators[0]].type != "DEPTHWISE_CONV_2D"
         none += expands and block.kept_rows == 0
-    return f"{count} block{'s' * (count > 1)}" + (f", {none} without kept rows" if none else "")
+    return counted(count, "block") + (f", {none} without kept rows" if none else "")
 
 
 def _same(point: Point, compiled: Compiled) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from lowtide.report.text import plain, table
+from lowtide.report.text import counted, plain, table
 
 _DIGITS = 12
 """Of digests that are shown; the document has them whole."""
@@ -16,7 +16,7 @@ _PRODUCTS: Final = (
     "type.",
     "kernel.",
     "largest sum",
-    "head-room",
+    "head-room, bits",
     "channel",
     "thresholds",
 )
@@ -37,8 +37,8 @@ def certificate_text(document: Mapping[str, Any], *, again: bool) -> str:
         f"{head}; the lists at the end say what is not proved",
         table(
             "",
-            ("SHA-256 begins with.", "of."),
-            [(digest[:_DIGITS], what) for what, digest in digests.items()],
+            ("file.", "its SHA-256 begins with."),
+            [(what, digest[:_DIGITS]) for what, digest in digests.items()],
         ),
         _runtime(document),
         _data_flow(proved),
@@ -84,15 +84,18 @@ def proved_fields(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def _runtime(document: Mapping[str, Any]) -> str:
     files, by = document["proved"]["runtime"], document["lowtide"]
-    return f"{files} files of the runtime are those of lowtide {by}."
+    are = "is that" if files == 1 else "are those"
+    return f"{counted(files, 'file')} of the runtime {are} of lowtide {by}."
 
 
 def _data_flow(proved: Mapping[str, Any]) -> str:
     left = proved["left_out"]
     if not proved["steps"]:
         return f"Data flow and bounds are not proved: {'; '.join(left)}."
+    count = proved["steps"]
+    steps = "the only step" if count == 1 else f"each of {count:,} steps"
     told = (
-        f"Data flow: each of {proved['steps']:,} steps finds in memory what its operator's definition "
+        f"Data flow: {steps} finds in memory what its operator's definition "
         "asks for, and the program reads and writes nothing outside its own memory."
     )
     return told if not left else f"{told[:-1]}; not proved of {', '.join(left)}."
@@ -105,7 +108,7 @@ def _products(claims: Iterable[Mapping[str, Any]]) -> list[Sequence[object]]:
             claim["type"],
             plain(claim["kernel"]),
             f"{claim['largest']:,}",
-            "wraps" if claim["wraps"] else f"{claim['head_room_bits']} of {claim['bits']} bits",
+            "wraps" if claim["wraps"] else f"{claim['head_room_bits']} of {claim['bits']}",
             claim["channel"],
             f"{claim['thresholds']:,}",
         )
@@ -132,9 +135,10 @@ def _passes(passes: Mapping[str, Any]) -> str:
     if not passes["left_out"]:
         return ""
     saved = ", ".join(f"{what}: {n:,}" for what, n in passes["left_out"].items()) or "nothing"
+    constant, confirmed = passes["constant_channels"], passes["confirmed_by_intervals"]
     return (
-        f"Removed: {saved}. Of {passes['constant_channels']:,} channels that are the same for all "
-        f"inputs, interval analysis of the file's network confirms {passes['confirmed_by_intervals']:,}."
+        f"Removed: {saved}. Of {counted(constant, 'channel')} that are the same for all inputs, "
+        f"interval analysis of the file's network confirms {confirmed:,}."
     )
 
 

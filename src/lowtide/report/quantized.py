@@ -8,7 +8,7 @@ from typing import Any
 from lowtide.commands.compiling import Compiled
 from lowtide.commands.quantizing import OutputError, Quantized
 from lowtide.report.fields import fields_of
-from lowtide.report.text import ENGINES, amount, plain, shape_text, table
+from lowtide.report.text import ENGINES, amount, counted, plain, shape_text, table
 
 RANDOM_WARNING = (
     "the samples are random numbers, so the ranges of all tensors are made up: use the network to try "
@@ -16,13 +16,13 @@ RANDOM_WARNING = (
 )
 
 
-def quantized_text(result: Quantized, output: str) -> str:
-    """The errors of the outputs, and in a line what the network needs."""
+def quantized_text(result: Quantized, output: str = "") -> str:
+    """The errors of the outputs, in a line what the network needs, and the file that was written."""
     rows = [
         (plain(o.name), shape_text(o.shape), decibels(o.snr_db), share(o.top1))
         for o in result.outputs
     ]
-    count = f"{result.compared} sample{'s' * (result.compared > 1)}"
+    count = counted(result.compared, "sample")
     held = (
         f"{count} held back" if result.held_back else f"the same {count}, because there are too few"
     )
@@ -31,7 +31,7 @@ def quantized_text(result: Quantized, output: str) -> str:
     return "\n".join(
         [
             f"{plain(result.before.path)}: int{result.bits} by litert-quantizer {result.version}, "
-            f"calibrated on {result.calibrated} samples ({result.data.kind}){was}",
+            f"calibrated on {counted(result.calibrated, 'sample')} ({result.data.kind}){was}",
             table(
                 f"Against the float network, on {held}{what}; by {ENGINES[result.engine]}",
                 ("output.", "shape.", "signal to noise", "same top-1"),
@@ -39,7 +39,7 @@ def quantized_text(result: Quantized, output: str) -> str:
             ),
             "",
             verdict_line(result),
-            f"Wrote {plain(output)}.",
+            *([f"Wrote {plain(output)}."] if output else []),
         ]
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lowtide.report.fields import fields_of
+from lowtide.report.terminal import counted
 
 if TYPE_CHECKING:  # lists are shown with this package, and without numpy
     from lowtide.commands.savings import Change, Savings
@@ -19,9 +20,11 @@ def saved_lines(savings: Savings) -> list[str]:
         return []
     parts = []
     if savings.channels.saved:
-        parts.append(f"{savings.channels.saved:,} of {savings.channels.before:,} channels")
+        parts.append(f"{savings.channels.saved:,} of {counted(savings.channels.before, 'channel')}")
     if savings.operators.saved > 0:
-        parts.append(f"{savings.operators.saved} of {savings.operators.before} operators")
+        parts.append(
+            f"{savings.operators.saved} of {counted(savings.operators.before, 'operator')}"
+        )
     figures = [
         _change("MACs", savings.macs),
         _change("bytes of weights", savings.weights),
@@ -53,7 +56,8 @@ def advice_lines(savings: Savings) -> list[str]:
         told.append(f"{others:,} {'more' if constant else 'channels'} {verb} not needed")
     if savings.operators.saved > 0:
         told.append(
-            f"{savings.operators.saved} of {savings.operators.before} operators can be removed"
+            f"{savings.operators.saved} of {counted(savings.operators.before, 'operator')} "
+            "can be removed"
         )
     removed = []
     if savings.weights.saved > 0:

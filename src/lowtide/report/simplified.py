@@ -7,7 +7,7 @@ from typing import Any
 from lowtide.commands.simplifying import SimplifiedFile
 from lowtide.oracle.interpreters import TflmArena
 from lowtide.report.saved import savings_document
-from lowtide.report.text import ENGINES, NOTHING_BETTER, compared, plain, table
+from lowtide.report.text import ENGINES, NOTHING_BETTER, compared, counted, plain, table
 
 
 def simplified_text(result: SimplifiedFile) -> str:
@@ -45,7 +45,8 @@ def simplified_text(result: SimplifiedFile) -> str:
     else:
         engines = " and ".join(ENGINES[engine] for engine in check.engines)
         lines.append(
-            f"All outputs are the same, byte for byte, on {check.samples} inputs in {engines}."
+            f"All outputs are the same, byte for byte, on {counted(check.samples, 'input')} in "
+            f"{engines}."
         )
     return "\n".join(lines)
 

@@ -41,6 +41,11 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
+def counted(count: int, thing: str, things: str = "") -> str:
+    """ "1 operator", "1,234 operators"; `things` is a plural of another form."""
+    return f"{count:,} {thing if count == 1 else things or f'{thing}s'}"
+
+
 def columns_of(text: str) -> int:
     """How many columns of a terminal `text` takes: Chinese letters, and the like, are two wide."""
     if text.isascii():
@@ -96,7 +101,8 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Sequence[object]]) 
         lines += _row_lines(row[:shown], widths, texts)
     if shown < len(names):
         left_out = ", ".join(name or "mark" for name in titles[shown:])
-        lines.append(f"(the terminal is too narrow for: {left_out})")
+        narrow = "the terminal is too narrow" if _asked() else f"{across} columns are too few"
+        lines.append(f"({narrow} for: {left_out})")
     return "\n".join(lines)
 
 

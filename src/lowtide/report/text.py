@@ -9,6 +9,7 @@ from lowtide.commands.analysis import Analysis, Timeline
 from lowtide.commands.reordering import Placements, Reordered
 from lowtide.report.saved import advice_lines
 from lowtide.report.terminal import GLUE, short_name, width
+from lowtide.report.terminal import counted as counted
 from lowtide.report.terminal import plain as plain
 from lowtide.report.terminal import table as table
 
@@ -93,7 +94,8 @@ def summary_text(analysis: Analysis, placements: Placements | None = None) -> st
     graph, file, best = analysis.graph, analysis.file, analysis.best
     found = analysis.best_order
     lines = [
-        f"{plain(analysis.path)}: {len(graph.ops)} operators, {len(graph.own_tensors)} tensors, "
+        f"{plain(analysis.path)}: {counted(len(graph.ops), 'operator')}, "
+        f"{counted(len(graph.own_tensors), 'tensor')}, "
         f"{analysis.macs:,} MACs, weights {amount(analysis.weights_bytes)} of flash"
         + (f", variables {amount(analysis.variables_bytes)}" if analysis.variables_bytes else ""),
         "",
@@ -197,6 +199,10 @@ def _passed_over(result: Reordered) -> list[str]:
     return lines
 
 
+def _same(tensors: int) -> str:
+    return "the only tensor in RAM is" if tensors == 1 else f"all {tensors} tensors in RAM are"
+
+
 def reordered_text(result: Reordered) -> str:
     """What a rewrite gained and how it was checked."""
     before, after = result.before, result.after
@@ -225,8 +231,8 @@ def reordered_text(result: Reordered) -> str:
         lines.append("Not checked against the reference kernels (--no-check).")
     else:
         lines.append(
-            f"Checked with {ENGINES[check.engine]}: all {check.tensors} tensors in RAM are the same, "
-            f"byte for byte, on {check.samples} input{'s' * (check.samples > 1)} "
+            f"Checked with {ENGINES[check.engine]}: {_same(check.tensors)} the same, "
+            f"byte for byte, on {counted(check.samples, 'input')} "
             + ("in a row, with the state carried over." if check.again else "(random and extreme).")
         )
         if result.plan is not None and check.engine != "tflm":

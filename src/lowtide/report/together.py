@@ -7,7 +7,7 @@ from typing import Any
 
 from lowtide.commands.together import Together
 from lowtide.report.fields import fields_of
-from lowtide.report.text import amount, plain, table
+from lowtide.report.text import amount, counted, plain, table
 
 
 def together_text(made: Together, output: str, removed: Sequence[str]) -> str:
@@ -21,8 +21,8 @@ def together_text(made: Together, output: str, removed: Sequence[str]) -> str:
         table("", ("network.", "arena B", "state B", "."), [*rows, together]),
         f"one arena of {amount(made.arena_bytes)} in place of {amount(apart)}; with states "
         f"{amount(made.ram_bytes)}",
-        f"Wrote {len(made.files)} files to {plain(output)}; {made.name}.h has the arena and all "
-        "networks, README.md says how to build and call them.",
+        f"Wrote {counted(len(made.files), 'file')} to {plain(output)}; {made.name}.h has the arena and "
+        "all networks, README.md says how to build and call them.",
     ]
     if removed:
         lines.append(
