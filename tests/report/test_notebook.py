@@ -12,21 +12,22 @@ from lowtide.commands.analysis import analyze
 from lowtide.commands.checking import verify
 from lowtide.commands.options import Options
 from lowtide.commands.planned import planned_model
-from lowtide.report.notebook import Result, notebook_html
+from lowtide.report.describe import Shown
+from lowtide.report.notebook import notebook_html
 from lowtide.report.plan_boxes import plan_boxes
 from networks import compiled, model_of
 
 MOST_BYTES = 40_000
 
 
-def parsed(result: Result) -> ElementTree.Element:
+def parsed(result: Shown) -> ElementTree.Element:
     text = notebook_html(result)
     assert text == result._repr_html_()
     assert len(text) <= MOST_BYTES
     return ElementTree.fromstring(text)
 
 
-def told(result: Result) -> str:
+def told(result: Shown) -> str:
     return " ".join("".join(parsed(result).itertext()).split())
 
 

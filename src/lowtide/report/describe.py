@@ -21,7 +21,7 @@ from lowtide.report.quantized import quantized_text
 from lowtide.report.simplified import simplified_text
 from lowtide.report.text import analysis_text, reordered_text
 
-Result = (
+Shown = (
     Analysis
     | Reordered
     | SimplifiedFile
@@ -31,9 +31,10 @@ Result = (
     | Ran
     | Evaluated
     | Estimate
-    | OrderResult
-    | Quantized
 )
+"""Results that show themselves in a notebook, too (notebook.py)."""
+
+Result = Shown | OrderResult | Quantized
 
 
 def describe(result: Result) -> str:

@@ -19,21 +19,18 @@ from lowtide.commands.planned import Planned
 from lowtide.ir.macs import graph_macs
 from lowtide.report.analysis_picture import stacked
 from lowtide.report.chart import Frame, boxes_in
-from lowtide.report.describe import Result as Described
-from lowtide.report.describe import describe
+from lowtide.report.describe import Shown, describe
 from lowtide.report.part import network_name
 from lowtide.report.picture import STRONG, Element, Line, Picture, Words, svg_text
 from lowtide.report.plan_boxes import Box, PlanBoxes, colours_of, plan_boxes, tensor_name
 from lowtide.report.text import amount, plain, shape_text, tflm_arena
-
-Result = Described | Estimate
 
 _WIDE, _HIGH, _TOP = 760, 240, 16
 _NAMED = 8
 """Tensors at a peak that are named."""
 
 
-def notebook_html(result: Result) -> str:
+def notebook_html(result: Shown) -> str:
     """A result as HTML that needs nothing else."""
     match result:
         case Analysis():
