@@ -85,7 +85,7 @@ def test_a_bundle_that_is_another(model: Path, tmp_path: Path) -> None:
     said = f"{folder} is out of date: net.c differs; lowtide.c missing"
     assert f"lowtide: {model}: {said}" in result.err
     again = shlex.join(["lowtide", "compile", str(model), "--name", "net", "-o", str(folder)])
-    assert f"remedy: make it again: `{again}`" in result.err
+    assert f"remedy: make the bundle again: `{again}`" in result.err
     (case,) = ElementTree.parse(junit).getroot().iter("testcase")
     assert (case.get("name"), case[0].get("message")) == ("bundle", said)
     document = json.loads(call(*words, "--json").out)
@@ -104,7 +104,7 @@ def test_a_package_is_made_again_as_the_remedy_says(
     source.write_bytes(source.read_bytes() + b"\n")
     result = call("check", model, "--bundle", folder)
     assert result.code == 1
-    _, program, *words = shlex.split(result.err.partition("make it again: `")[2].partition("`")[0])
+    _, program, *words = shlex.split(result.err.partition("make the bundle again: `")[2].partition("`")[0])
     fine(call(program, *words))
     fine(call("check", model, "--bundle", folder))
 
@@ -120,7 +120,7 @@ def test_a_bundle_of_another_model_or_version(model: Path, tmp_path: Path) -> No
     model.write_bytes(contents("lstm-gestures"))  # the same file, trained anew
     result = call("check", model, "--bundle", folder)
     assert f"out of date (it was made from another model, SHA-256 {DIGEST})" in result.err
-    assert "remedy: make it again: `lowtide compile" in result.err
+    assert "remedy: make the bundle again: `lowtide compile" in result.err
     model.write_bytes(contents("figure1"))
     readme = folder / "README.md"
     readme.write_text(

@@ -96,7 +96,7 @@ def test_what_is_said_of_it() -> None:
     }
     one = checking.verify(_compiled("lstm-gestures"), samples=1)
     assert verified_text(one.compiled, one).endswith(
-        "carried over 1 invocations; after a reset, the first input gave the same results again.\n"
+        "carried over 1 invocation; after a reset, the first input gave the same results again.\n"
         f"{PORTABLE_RAN}\n{NOT_PROVED}"
     )
     stateless = checking.verify(_compiled("figure1"), samples=1)

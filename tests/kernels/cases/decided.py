@@ -53,7 +53,7 @@ ROWS: tuple[tuple[Any, Mapping[str, Any]], ...] = (
     # Columns that are apart, in windows of one column, too; weights of four bits.
     *(
         (
-            Convolutions(("INT8",), kernels, range(1, 6), range(1, 6), dilations=DILATED),
+            Convolutions(("INT8", "UINT8"), kernels, range(1, 8), range(1, 6), dilations=DILATED),
             {"factor": factor},
         )
         for kernels in (*(((3, 1), (2, 1)),) * 4, SMALL)

@@ -190,7 +190,6 @@ ROWS: tuple[tuple[Callable[[Draw], Case], Mapping[str, Any]], ...] = (
             {"factor": "tiny"},
         ),
         (Convolutions(("INT16",), SMALL, range(1, 9), range(1, 9), dilations=DILATED), {}),
-        (Convolutions(_BYTES, SMALL, (5, 6, 7, 9, 13), range(1, 9), dilations=DILATED), {}),
     ),
     # Columns that are far apart; planes that are.
     (
