@@ -104,7 +104,8 @@ def test_a_package_is_made_again_as_the_remedy_says(
     source.write_bytes(source.read_bytes() + b"\n")
     result = call("check", model, "--bundle", folder)
     assert result.code == 1
-    _, program, *words = shlex.split(result.err.partition("make the bundle again: `")[2].partition("`")[0])
+    command = result.err.partition("make the bundle again: `")[2].partition("`")[0]
+    _, program, *words = shlex.split(command)
     fine(call(program, *words))
     fine(call("check", model, "--bundle", folder))
 

@@ -38,15 +38,3 @@ def test_rows_that_are_taken_twice_are_taken_once() -> None:
 def test_other_rows_are_others() -> None:
     graph = _slices(3)
     assert drop_moves(graph).graph == graph
-
-
-def test_an_input_that_is_left_out_is_no_tensor() -> None:
-    """Not the last one of the graph, which index -1 would be."""
-    net = Net(np.int8)
-    given = net.input((1, 4))
-    last = net.input((1, 4))
-    along = schema.ConcatenationOptionsT(axis=1)
-    parts = [[given, last], [given, -1]]
-    net.outputs = [net.op("CONCATENATION", of, (1, 8), options=along) for of in parts]
-    graph = parse(net.build()).graph
-    assert drop_moves(graph).graph == graph
