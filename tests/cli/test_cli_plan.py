@@ -353,7 +353,7 @@ def test_a_plan_of_another_model(model: Path, tmp_path: Path) -> None:
 def test_pictures(flags: tuple[str, ...], ending: str, model: Path, tmp_path: Path) -> None:
     path = tmp_path / f"plan.{ending}"
     text = fine(call("plan", model, *flags, "--no-advice", "--plot", path))
-    assert text == fine(call("plan", model, *flags, "--no-advice"))
+    assert text == fine(call("plan", model, *flags, "--no-advice")) + f"Wrote {path}.\n"
     begin = path.read_bytes()[:200]
     assert (
         begin.startswith(b"\x89PNG\r\n")
