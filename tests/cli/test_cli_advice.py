@@ -326,10 +326,12 @@ def test_a_check_of_ram_says_what_keeps_to_it() -> None:
     fine(call("check", "zoo:figure1", "--max-total-ram", "3000", *_flags_in(result)))
 
 
-def test_a_check_of_flash_too_has_no_advice_that_saves_ram_alone() -> None:
+def test_a_check_of_ram_and_flash_has_a_remedy_for_each() -> None:
     result = call("check", "zoo:figure1", "--max-total-ram", "3000", "--max-flash", "1K")
     assert result.code == 1
-    assert "remedy: see what less RAM costs with `lowtide plan --front`" in result.err
+    remedy = result.err.partition("remedy: ")[2]
+    assert remedy.startswith("add --input streamed (about ")
+    assert remedy.endswith("; see which parts have more flash with `lowtide fit`\n")
 
 
 def test_the_smallest_part_with_room() -> None:
