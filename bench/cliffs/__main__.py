@@ -75,16 +75,19 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print a JSON document")
     parser.add_argument("--store", action="store_true", help="also write docs/figures/cliffs.json")
     parser.add_argument("--fit", action="store_true", help="fit plans/costs.toml anew")
-    parser.add_argument("--only", metavar="FAMILY", nargs="+", choices=sorted(known))
+    signals: dict[str, list[Point]] = defaultdict(list)
+    for point in signal_points():
+        signals[point.family].append(point)
+    choices = sorted((*known, *signals))
+    parser.add_argument("--only", metavar="FAMILY", nargs="+", choices=choices)
     parser.add_argument("--core", choices=sorted(BOARDS), action="append")
     arguments = parser.parse_args()
     if arguments.only and arguments.store:
         parser.error("--store needs all families")
-    families = arguments.only or list(known)
-    points = [tuple(known[family].points()) for family in families]
+    families = arguments.only or [*known, *signals]
+    points = [tuple(known[family].points()) for family in families if family in known]
     tasks = [each[at : at + _AT_ONCE] for each in points for at in range(0, len(each), _AT_ONCE)]
-    if not arguments.only:
-        tasks += [(point,) for point in signal_points()]
+    tasks += [(point,) for family in families for point in signals.get(family, ())]
     cores = []
     for name in arguments.core or sorted(BOARDS):
         cores.append(_core(name, families, tasks, arguments.fit, new=bool(arguments.only)))

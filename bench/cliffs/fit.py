@@ -72,7 +72,7 @@ def added(model: CostModel, measured: Sequence[Measured]) -> CostModel:
     return replace(model, kernels=dict(sorted(kernels.items())))
 
 
-_TWINS = {"lt_conv_4x2_s8_three": "lt_conv_4x2_s8_row"}
+_TWINS = dict.fromkeys(("lt_conv_4x2_s8_three", "lt_conv_4x2_s8_one"), "lt_conv_4x2_s8_row")
 """Forms of a kernel that are no points of the grid, and cost what it does."""
 
 

@@ -44,8 +44,9 @@ Key = tuple[str, str]
 """Kernel and feature."""
 
 _NAME, _SIGNAL = "grid", "signal"
-_EACH = 4
-"""Networks of each kind of signal operator."""
+_EACH, _SLIDES = 4, 24
+"""Networks of each kind of signal operator, and of windows that move on, which are copied otherwise by
+where they lie."""
 
 
 BOARDS = {
@@ -117,7 +118,7 @@ def signal_points() -> list[Point]:
     return [
         Point(f"{_SIGNAL} {kind}", (("number", number),))
         for kind in KINDS
-        for number in range(_EACH)
+        for number in range(_SLIDES if kind == "slide" else _EACH)
     ]
 
 
@@ -200,7 +201,8 @@ def _numbered(graph: Graph, order: Sequence[int]) -> Iterator[tuple[Op, int]]:
     unless it is all that a point is."""
     found: dict[int, list[Op]] = defaultdict(list)
     for op in (graph.ops[number] for number in order):
-        name, _, number = graph.tensors[op.outputs[0]].name.partition("_")
+        named = (*op.outputs, *op.inputs)[0]  # what moves a variable's rows has no outputs
+        name, _, number = graph.tensors[named].name.partition("_")
         if name == "point":
             found[int(number)].append(op)
     found = found or {0: [graph.ops[number] for number in order]}
@@ -231,7 +233,7 @@ def _by_point(points: Sequence[Point], assembly: Assembly, counted: Profiled) ->
         if part.node >= 0:
             instructions[part.node] += part.instructions
     numbers = {op.id: number for op, number in _numbered(graph, assembly.order)}
-    ops = {number: graph.ops[op] for op, number in numbers.items()}
+    ops = {number: graph.ops[op] for op, number in numbers.items() if graph.ops[op].outputs}
     taken: dict[int, int] = defaultdict(int)
     nodes: dict[int, list[Node]] = defaultdict(list)
     for index, entry in enumerate(assembly.nodes):

@@ -1,4 +1,5 @@
-"""Networks of one signal operator, or of one that stands behind them, to see what its kernel costs."""
+"""Networks of one signal operator, of one that stands behind them, or of a window that moves on in each
+call, to see what their kernels cost."""
 
 from __future__ import annotations
 
@@ -9,12 +10,13 @@ import numpy as np
 
 from lowtide.zoo import audio
 from lowtide.zoo.spec import NetSpec, Option
+from lowtide.zoo.stateful import StatefulBuilder
 from lowtide.zoo.writer import write
 
 KINDS = (
     *("rfft16", "rfft32", "irfft16", "irfft32", "window", "scale", "energy", "bank", "root"),
     *("subtraction", "pcan", "log", "framer", "delay", "overlap", "stacker"),
-    *("cast", "add32", "mul32", "div32", "minimum32", "maximum32"),
+    *("cast", "add32", "mul32", "div32", "minimum32", "maximum32", "slide"),
 )
 
 _TYPES = {"16": ("INT16", 7), "32": ("INT32", 2)}
@@ -51,6 +53,9 @@ class _One(audio.SignalNet):
 
 def signal_network(kind: str, rng: Random) -> bytes:
     """The .tflite file of a network of that kind, of drawn size."""
+    if kind == "slide":
+        channels = rng.choice((5, 8, 10, 15, 30, 33, 40, 64))
+        return _slide(rng.choice((1, 2, 3)), rng.choice((2, 5, 22, 40)), channels)
     net, size = _One(), rng.choice((40, 160, 240, 480))
     if kind == "cast" or (kind.endswith("32") and "rfft" not in kind):
         _integers(net, kind, rng, size)
@@ -69,6 +74,14 @@ def signal_network(kind: str, rng: Random) -> bytes:
     else:
         _features(net, kind, rng.choice((8, 20, 32, 40)))
     return net.finish()
+
+
+def _slide(fresh: int, kept: int, channels: int) -> bytes:
+    """A variable keeps so many rows, behind which come some new ones; one row of all is the output."""
+    net = StatefulBuilder(f"slide {fresh} {kept} {channels}")
+    window = net.keep(net.input((1, fresh, 1, channels)), "state", kept)
+    row = net.slice_(window, "row", (0, kept // 2, 0, 0), (1, kept // 2 + 1, 1, channels))
+    return net.finish(row)
 
 
 def _transform(net: _One, kind: str, rng: Random) -> None:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies runs of all sizes up to MOST between all places of a word, of exactly as many bytes as there are. */
+/* Copies runs of all sizes up to MOST between all places of a word, of exactly as many bytes as there are; and moves
+ * such runs down, by up to PLACES bytes and one more than a run has. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,26 @@ static int copies(int32_t size, int32_t to, int32_t from)
     return good;
 }
 
+static int moves(int32_t size, int32_t to, int32_t by)
+{
+    uint8_t *moved = malloc((size_t)(to + by + size)), was[MOST];
+    int good = (moved != NULL);
+    for (int32_t i = 0; good && (i < (to + by + size)); i++) {
+        moved[i] = (i < to) ? 7 : (uint8_t)rand();
+    }
+    for (int32_t i = 0; good && (i < size); i++) {
+        was[i] = moved[to + by + i];
+    }
+    if (good) {
+        lt_copy_down(moved + to, moved + to + by, size);
+    }
+    for (int32_t i = 0; good && (i < (to + size)); i++) {
+        good = moved[i] == ((i < to) ? 7 : was[i - to]);
+    }
+    free(moved);
+    return good;
+}
+
 int main(void)
 {
     for (int32_t size = 1; size <= MOST; size++) {
@@ -36,6 +57,10 @@ int main(void)
             for (int32_t from = 0; from < PLACES; from++) {
                 if (!copies(size, to, from)) {
                     (void)printf("%d bytes from %d to %d\n", (int)size, (int)from, (int)to);
+                    return 1;
+                }
+                if (!moves(size, to, from + 1) || !moves(size, to, size + 1)) {
+                    (void)printf("%d bytes down to %d by %d\n", (int)size, (int)to, (int)(from + 1));
                     return 1;
                 }
             }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from lowtide.emit.runtime import kernel_files
 from lowtide.lower.copies import copied, pitched
 from lowtide.machines.finding import find_compiler
@@ -13,11 +15,13 @@ _FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedanti
 _CHECKS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover")
 
 
-def test_any_run_is_copied(tmp_path: Path) -> None:
+@pytest.mark.parametrize("core", [(), ("-D__ARM_FEATURE_UNALIGNED",)], ids=["aligned", "any"])
+def test_any_run_is_copied(core: tuple[str, ...], tmp_path: Path) -> None:
+    """As on cores that load words from multiples of their size, and as on those that do from anywhere."""
     for name, text in kernel_files().items():
         (tmp_path / name).write_text(text)
     program = str(Path(__file__).with_name("copy_program.c"))
-    command = [*find_compiler("host"), *_FLAGS, *_CHECKS, "-I.", program, "-o", "copy"]
+    command = [*find_compiler("host"), *_FLAGS, *_CHECKS, *core, "-I.", program, "-o", "copy"]
     subprocess.run(command, cwd=tmp_path, check=True)
     ran = subprocess.run(["./copy"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")

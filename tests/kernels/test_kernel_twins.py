@@ -38,6 +38,7 @@ _TWINS = {
         ),
         "conv_4x2_s8_any",
         "conv_4x2_s8_three",
+        "conv_4x2_s8_one",
     ),
     "lt_add_narrow": ("add_narrow_sums",),
     "lt_conv_2x2": ("2x2_pair", "2x2_single"),

@@ -204,6 +204,10 @@ FAULTS: Mapping[str, tuple[str, Callable[[str], str]]] = {
         "one beyond, DSP",
         lambda text: text.replace("lt_conv_4x2_s8_row", "lt_conv_4x2_s8_three"),
     ),
+    "a kernel of one pixel": (
+        "figure1, DSP",
+        lambda text: text.replace("lt_conv_4x2_s8_row", "lt_conv_4x2_s8_one"),
+    ),
     "a weight of Helium's": ("figure1, Helium", _field("lt_conv_vector_s8", "records", _next)),
     "an entry of a table": ("uint8", _field("lt_lut", "table", lambda entry: entry ^ 1)),
     "a sum's zero point": ("uint8", _field(_SUM, "output_zero", _next)),

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -19,8 +21,10 @@ from lowtide.emit.origin import Origin
 from lowtide.machines.board import find_target
 from lowtide.program.assemble import Assembly
 from lowtide.prove import proof as proving
-from lowtide.prove.bundle_reader import UnreadableError, read
-from lowtide.prove.memory import Memory, Symbols, apart, as_value, of_elements
+from lowtide.prove.bundle_reader import Params, UnreadableError, read
+from lowtide.prove.machine import Machine, Slot, Step
+from lowtide.prove.memory import Memory, NotProvedError, Symbols, apart, as_value, of_elements
+from lowtide.prove.movers import slide
 from lowtide.prove.proof import NOT_PROVED, Claims, Proof, ProofError, prove
 from lowtide.report.data import to_json
 from lowtide.report.deployment import compiled_document, compiled_text
@@ -217,3 +221,27 @@ def test_labels() -> None:
     assert alike[0] == alike[1] != alike[2]
     assert apart([(0, 0, 4), (0, 4, 4), (1, 0, 9)])
     assert not apart([(0, 3, 4), (0, 0, 4)])
+
+
+@pytest.mark.parametrize(("to", "is_refused"), [(3, True), (10, True), (2, False), (11, False)])
+def test_a_buffer_moves_to_a_lower_address(to: int, is_refused: bool) -> None:
+    memory = Memory.empty("arena", 30)
+    machine = cast(
+        Machine,
+        SimpleNamespace(
+            memories=(memory,),
+            writable={0},
+            heard=None,
+            ring=None,
+            bundle=SimpleNamespace(ring_row=1),
+        ),
+    )
+    given, made = Slot(0, 2, 0, 1), Slot(0, to, 0, 1)
+    step = Step(machine, 0, 0, [[given]], [[made]])
+    judge = slide(Params("lt_slide", {"bytes": 9})).judge
+    if not is_refused:
+        judge(step)
+        assert [piece for piece, _, _ in step.writes] == [(0, to, 9)]
+        return
+    with pytest.raises(NotProvedError, match=f"it moves byte 2 to {to}, over what it moves next"):
+        judge(step)

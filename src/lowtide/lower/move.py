@@ -34,6 +34,7 @@ __all__ = [
     "port",
     "row_dims",
     "runs_node",
+    "slide_node",
     "strided",
     "view_or_copy",
 ]
@@ -128,6 +129,15 @@ def elements(context: Context, *tensors: Tensor) -> int:
 def copy_node(context: Context, source: Port, target: Port, steps: int) -> Node:
     """Copy a whole row per step; both ports have rows of the same size."""
     return _copies(context, source, target, steps, 0, 0, target.row_bytes, 1)
+
+
+def slide_node(op: int, source: Port, target: Port, size: int, begins: tuple[int, int]) -> Node:
+    """Move `size` bytes to a lower address, in a single step: from the first of the offsets `begins`, in
+    memory that is aligned to a word, to the other one."""
+    read, to = (pitched(1, 0, begin) for begin in begins)
+    params = Params("lt_slide", (("bytes", size),))
+    node = Node(op, "lt_slide_buffer", "lt_slide.h", params, (source,), (target,), steps=1)
+    return replace(node, work=Counted.of(1, **copied(1, size, to, read)))
 
 
 def runs_node(

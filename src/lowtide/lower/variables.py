@@ -18,8 +18,8 @@ from lowtide.ir.state import (
     carried_row_bytes,
 )
 from lowtide.lower.common import Context, Lowering
-from lowtide.lower.move import MOVABLE, copy_node, elements, port, row_dims
-from lowtide.lower.nodes import Join, Lowered, Node, Params, Port
+from lowtide.lower.move import MOVABLE, copy_node, elements, port, row_dims, slide_node
+from lowtide.lower.nodes import Join, Lowered, Port
 
 
 def _unresolved(context: Context) -> ModelError:
@@ -84,9 +84,7 @@ def _shift_rows(context: Context) -> Lowered:
         count = graph.tensors[variable].bytes // size
         source = Port(variable, count, size, first=before // size, stride=0)
         target = Port(variable, count, size, stride=0)
-        params = Params("lt_slide", (("bytes", kept),))
-        ports = (source,), (target,)
-        nodes.append(Node(op.id, "lt_slide_buffer", "lt_slide.h", params, *ports, steps=1))
+        nodes.append(slide_node(op.id, source, target, kept, (before, 0)))
     return Lowered(tuple(nodes))
 
 

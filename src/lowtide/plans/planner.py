@@ -249,7 +249,7 @@ def default(plans: Plans) -> Point:
         every = list(ways())
         mine, of, point = min((way for way in every if way[1:] not in refused), key=order)
         wrong = [way for way in every if not is_worth(mine, way[0], of.path.quickest)]
-        if any(way[2] is not None or way[0] is mine for way in wrong):
+        if any(way[2] is not None for way in wrong):
             refused.add((of, point))
         elif point is None:
             look(of)

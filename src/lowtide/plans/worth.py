@@ -7,8 +7,9 @@ from dataclasses import dataclass
 RATE = 4
 """Percent of the instructions that a percent of the RAM may cost."""
 
-_MOST_FOR_FORMS = 1.05
-"""Smaller forms of kernels may take so many times the instructions of the quickest ones."""
+_MOST_FOR_FORMS, _RATE_FOR_FORMS = 1.05, 1
+"""If smaller forms of kernels take more than so many times the instructions of the quickest ones, the rate
+is this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +29,9 @@ class Costs:
 
 def is_worth(less: Costs, than: Costs, quickest: int) -> bool:
     """Whether a plan may be the default instead of what `than` takes: it never is if it takes more work
-    by more than `RATE` times the RAM it saves, as parts of the other's, or many more instructions by
-    its forms alone: those of the same plan with the `quickest` forms are no plan of their own."""
-    if less.instructions > _MOST_FOR_FORMS * quickest:
-        return False
+    by more than `RATE` times the RAM it saves, as parts of the other's. If it takes many more instructions
+    by its forms alone, the rate is lower; `quickest` are those of the same stages with the quickest forms."""
+    rate = RATE if less.instructions <= _MOST_FOR_FORMS * quickest else _RATE_FOR_FORMS
     spent = (less.work - than.work) * than.ram
     saved = (than.ram - less.ram) * than.work
-    return less.work <= than.work or spent <= RATE * saved
+    return less.work <= than.work or spent <= rate * saved

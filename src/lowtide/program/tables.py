@@ -11,7 +11,8 @@ from itertools import pairwise
 from typing import assert_never
 
 from lowtide.ir import Graph
-from lowtide.lower.nodes import AnyNode, Crop, Exchange, Node, Params, Port
+from lowtide.lower.move import slide_node
+from lowtide.lower.nodes import AnyNode, Crop, Exchange, Node, Port
 from lowtide.place import Move
 from lowtide.place.layout import RowLayout, TensorLayout
 from lowtide.rows.bases import ARENA
@@ -161,15 +162,7 @@ class Tables:
     def add_move(self, move: Move) -> int:
         """A move of the compacting allocator as a node of its own; returns its number."""
         port = Port(NO_TENSOR, 1, move.size)
-        node = Node(
-            op=-1,
-            kernel="lt_slide_buffer",
-            header="lt_slide.h",
-            params=Params("lt_slide", (("bytes", move.size),)),
-            inputs=(port,),
-            outputs=(port,),
-            steps=1,
-        )
+        node = slide_node(-1, port, port, move.size, (move.source, move.target))
         ports = [
             self._port(port, Rows(ARENA, offset, move.size, 1, NO_TENSOR, None, move.size), 1)
             for offset in (move.source, move.target)

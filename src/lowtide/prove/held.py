@@ -348,7 +348,7 @@ _READERS: Mapping[str, Callable[[Read], Held]] = MappingProxyType(
 
 _OTHER_FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "lt_conv_4x2_s8": ("lt_conv_4x2_s8_three", "lt_conv_4x2_s8_any"),
+        "lt_conv_4x2_s8": ("lt_conv_4x2_s8_three", "lt_conv_4x2_s8_one", "lt_conv_4x2_s8_any"),
         "lt_conv_scalar_s8": ("lt_conv_scalar_s8_any",),
         "lt_conv_vector_s8": ("lt_conv_vector_s8_any",),
         "lt_depthwise_3x3_s8": ("lt_depthwise_3x3_s8_any",),
@@ -406,3 +406,5 @@ def _check_shape(read: Read) -> None:
             raise NotProvedError(f"{read.kernel} takes pixels where they are, and is not lean")
         if read.number("out_w") < 2:
             raise NotProvedError(f"{read.kernel} makes no single pixel")
+    if read.kernel == "lt_conv_4x2_s8_one" and read.number("out_w") != 1:
+        raise NotProvedError(f"{read.kernel} makes one pixel")

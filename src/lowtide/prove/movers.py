@@ -233,7 +233,7 @@ def _wrong(step: Step, row: Labels, labels: Labels, slot: Slot) -> str:
 
 
 def slide(params: Params) -> Judged:
-    """lt_slide.h: bytes move, whatever they are."""
+    """lt_slide.h: bytes move to a lower address, whatever they are."""
     size = params.fields["bytes"]
     if not isinstance(size, int):
         raise NotProvedError("it moves no number of bytes")
@@ -241,6 +241,8 @@ def slide(params: Params) -> Judged:
 
     def judge(step: Step) -> None:
         (given,), (to,) = step.inputs[0], step.outputs[0]
+        if given and to and given.memory == to.memory and given.at < to.at < given.at + size:
+            raise NotProvedError(f"it moves byte {given.at} to {to.at}, over what it moves next")
         step.makes(to, step.gathers(given, index), 0, size)
 
     return Judged(judge, "after")

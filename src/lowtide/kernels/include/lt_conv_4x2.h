@@ -54,6 +54,10 @@ void lt_conv_4x2_s8_row(const void *params, const lt_step *step);
  * at once, and step->scratch has 6 * d bytes for them. */
 void lt_conv_4x2_s8_three(const void *params, const lt_step *step);
 
+/* Like lt_conv_4x2_s8_row, if out_w == 1 and not lean. It unpacks the pixel before it makes any channels, and
+ * step->scratch has 2 * d bytes for that. */
+void lt_conv_4x2_s8_one(const void *params, const lt_step *step);
+
 /* Like lt_conv_4x2_s8_row, for any factors: see above. */
 void lt_conv_4x2_s8_any(const void *params, const lt_step *step);
 

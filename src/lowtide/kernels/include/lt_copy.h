@@ -31,8 +31,9 @@
         LT_COPY_ONE(to, from, (at) + (3 * (size)), size); \
     } while (0)
 
-/* Copy n >= 0 bytes. The two runs must not overlap. */
-static inline void lt_copy_run(uint8_t *to, const uint8_t *from, int32_t n)
+/* Copy n >= 0 bytes, from the first to the last. If the two runs overlap, `to` is below `from`: no unit is then
+ * larger than the distance between them. */
+static inline void lt_copy_down(uint8_t *to, const uint8_t *from, int32_t n)
 {
     const uint8_t *const end = from + n;
     const uint32_t apart = (uint32_t)((uintptr_t)to ^ (uintptr_t)from) & 3U;
@@ -82,7 +83,41 @@ static inline void lt_copy_run(uint8_t *to, const uint8_t *from, int32_t n)
     }
 }
 
+/* The same, of runs that don't overlap. */
+static inline void lt_copy_run(uint8_t *to, const uint8_t *from, int32_t n)
+{
+    lt_copy_down(to, from, n);
+}
+
+#elif defined(__GNUC__)
+
+static inline void lt_copy_down(uint8_t *to, const uint8_t *from, int32_t n)
+{
+    uint32_t one, other;
+    for (; n >= 8; n -= 8, from += 8, to += 8) {
+        LT_LOOP_AS_IT_IS(to);
+        (void)__builtin_memcpy(&one, from, 4);
+        (void)__builtin_memcpy(&other, from + 4, 4);
+        (void)__builtin_memcpy(to, &one, 4);
+        (void)__builtin_memcpy(to + 4, &other, 4);
+    }
+    for (; n > 0; n--) {
+        LT_LOOP_AS_IT_IS(to);
+        *to++ = *from++;
+    }
+}
+
+static inline void lt_copy_run(uint8_t *to, const uint8_t *from, int32_t n)
+{
+    (void)memcpy(to, from, (size_t)n);
+}
+
 #else
+
+static inline void lt_copy_down(uint8_t *to, const uint8_t *from, int32_t n)
+{
+    (void)memmove(to, from, (size_t)n);
+}
 
 static inline void lt_copy_run(uint8_t *to, const uint8_t *from, int32_t n)
 {

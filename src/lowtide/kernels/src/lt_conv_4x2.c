@@ -9,22 +9,21 @@
 #include "lt_fixed.h"
 
 /* Bytes 0 and 2, or 1 and 3 from the second on, as halves. */
-static inline int32_t two_of(const int8_t *x, uint32_t flip)
+static inline int32_t two_of(const int8_t *x)
 {
 #ifdef LT_DSP
-    return lt_even((int32_t)((uint32_t)lt_load(x) ^ (flip * 0x01010101U)));
+    return lt_even(lt_load(x));
 #else
-    uint32_t low = (uint32_t)(int8_t)((uint32_t)x[0] ^ flip);
-    return (int32_t)((low & 0xFFFFU) | (uint32_t)(int8_t)((uint32_t)x[2] ^ flip) << 16);
+    return (int32_t)(((uint32_t)x[0] & 0xFFFFU) | (uint32_t)x[2] << 16);
 #endif
 }
 
-static inline int32_t others_of(const int8_t *x, uint32_t flip)
+static inline int32_t others_of(const int8_t *x)
 {
 #ifdef LT_DSP
-    return lt_odd((int32_t)((uint32_t)lt_load(x) ^ (flip * 0x01010101U)));
+    return lt_odd(lt_load(x));
 #else
-    return two_of(x + 1, flip);
+    return two_of(x + 1);
 #endif
 }
 
@@ -38,16 +37,7 @@ static inline int32_t dual(int32_t a, int32_t b, int32_t sum)
 #endif
 }
 
-/* Unpack one of `pixels` pixels. */
-static inline void unpack(int32_t *to, const int8_t *from, int32_t words, uint32_t flip, int32_t pixels)
-{
-    for (; words > 0; words--, to += 2 * pixels, from += 4) {
-        to[0] = two_of(from, flip);
-        to[pixels] = others_of(from, flip);
-    }
-}
-
-/* The same of a word, whose low byte is the first. */
+/* Unpack a word, whose low byte is the first, of one of `pixels` pixels. */
 static inline void put_word(int32_t *to, uint32_t word, int32_t pixels)
 {
 #ifdef LT_DSP
@@ -59,6 +49,16 @@ static inline void put_word(int32_t *to, uint32_t word, int32_t pixels)
         to[i * pixels] = (int32_t)((low & 0xFFFFU) | high << 16);
     }
 #endif
+}
+
+/* The same of so many words. */
+static inline void unpack(int32_t *to, const int8_t *from, int32_t words, uint32_t flip, int32_t pixels)
+{
+    for (; words > 0; words--, to += 2 * pixels, from += 4) {
+        uint32_t word;
+        (void)__builtin_memcpy(&word, from, 4);
+        put_word(to, word ^ (flip * 0x01010101U), pixels);
+    }
 }
 
 static void unpack_zeros(int32_t *to, int32_t zero, int32_t words, int32_t pixels)
@@ -324,6 +324,12 @@ static inline int8_t scaled(int32_t sum, const int32_t *scale, int32_t high, int
     return (int8_t)lt_clamp(y, INT8_MIN, INT8_MAX);
 }
 
+/* sum + four products of bytes and the weights of the first channel of a pair without a second one. */
+static inline int32_t four_products(const int32_t *w, const int8_t *x, int32_t sum)
+{
+    return dual(w[2], others_of(x), dual(w[0], two_of(x), sum));
+}
+
 /* The last channel of a pixel of bytes, before `out`, if it is the only one beyond the last four: half of its
  * words are 0, and the others have the weights of no other channel. */
 LT_APART static void run_last(const lt_4x2 *of, int32_t any)
@@ -331,8 +337,12 @@ LT_APART static void run_last(const lt_4x2 *of, int32_t any)
     const int32_t *w = of->records + 4, *end = w + (4 * of->quads);
     const int8_t *x = of->x;
     int32_t sum = of->records[0];
+    for (; (end - w) > 4; w += 8, x += 8) {
+        sum = four_products(w, x, sum);
+        sum = four_products(w + 4, x + 4, sum);
+    }
     for (; w != end; w += 4, x += 4) {
-        sum = dual(w[2], others_of(x, 0), dual(w[0], two_of(x, 0), sum));
+        sum = four_products(w, x, sum);
     }
     of->out[-1] = scaled(sum, end, 0, any);
 }
@@ -420,6 +430,20 @@ LT_SHARED void lt_conv_4x2_s8_three(const void *params, const lt_step *step)
     lt_clamp_row(step->out[0], of.out, p->low, p->high);
 }
 
+LT_SHARED void lt_conv_4x2_s8_one(const void *params, const lt_step *step)
+{
+    const lt_conv_4x2_s8 *p = params;
+    lt_4x2 of = {NULL, step->scratch, p->quads, step->out[0], p->out_c, p->out_c >> 2};
+    if (p->direct != 0U) {
+        unpack(step->scratch, step->in[0], p->words, 0, 1);
+    } else {
+        unpack_window(p, step->in, -p->pad_left, step->scratch, 1);
+    }
+    run_all(p, lt_4x2_one, &of, 1, p->out_c, p->out_c & 3);
+    LT_MACS(p->kernel_h * p->kernel_w * p->in_c * p->out_c);
+    lt_clamp_row(step->out[0], of.out, p->low, p->high);
+}
+
 #ifndef LT_DSP
 
 LT_SHARED void lt_4x2_unpack(int32_t *to, const int8_t *pixel0, const int8_t *pixel1, int32_t words)
@@ -446,8 +470,8 @@ LT_SHARED void lt_4x2_unpack_three(int32_t *to, const int8_t *pixel, int32_t pit
 {
     for (; words > 0; words--, to += 6, pixel += 4) {
         for (int32_t i = 0; i < 3; i++) {
-            to[i] = two_of(pixel + (i * pitch), 0);
-            to[3 + i] = others_of(pixel + (i * pitch), 0);
+            to[i] = two_of(pixel + (i * pitch));
+            to[3 + i] = others_of(pixel + (i * pitch));
         }
     }
 }
@@ -481,8 +505,8 @@ static void make(lt_4x2 *of, int32_t pixels, int32_t packed, int32_t any)
                 }
                 for (int32_t k = 0; packed != 0 && k < of->quads; k++) {
                     const int8_t *x = (const int8_t *)of->x + 4 * k;
-                    halves[0] = two_of(x, 0);
-                    halves[1] = others_of(x, 0);
+                    halves[0] = two_of(x);
+                    halves[1] = others_of(x);
                     pair_of(weights + pair + 4 * k, halves, 1, 0, 1, sums);
                 }
                 to[0] = scaled(sums[0], scale, 0, any);

@@ -2,14 +2,11 @@
 /* lt_slide.c: see lt_slide.h. */
 #include "lt_slide.h"
 
-#include <string.h>
-
-#include "lt_fixed.h"
+#include "lt_copy.h"
 
 #ifdef __thumb2__
 
-/* Move so many turns of eight words, each read before it is written; return the end of what was read.
- * Small C libraries move a word at a time. */
+/* Move so many turns of eight words, each read before it is written; return the end of what was read. */
 static const uint8_t *move_down(uint8_t *to, const uint8_t *from, uint32_t turns)
 {
     __asm__ volatile("1:\n\t"
@@ -32,12 +29,12 @@ LT_SHARED void lt_slide_buffer(const void *params, const lt_step *step)
     uint8_t *to = step->out[0];
     uint32_t left = p->bytes;
 #ifdef __thumb2__
-    if ((to < from) && (left >= 32) && ((((uintptr_t)to | (uintptr_t)from) & 3) == 0)) {
+    if ((left >= 32) && ((((uintptr_t)to | (uintptr_t)from) & 3) == 0)) {
         const uint8_t *end = move_down(to, from, left / 32);
         to += end - from;
         from = end;
         left %= 32;
     }
 #endif
-    (void)memmove(to, from, left);
+    lt_copy_down(to, from, (int32_t)left);
 }

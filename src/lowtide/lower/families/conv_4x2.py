@@ -25,6 +25,9 @@ _MOST_SHIFT = 15  # (2 * zero + 1) << 15 fits 24 bits
 THREE = "lt_conv_4x2_s8_three"
 """The kernel that makes the last three pixels of an odd number at once."""
 
+ONE = "lt_conv_4x2_s8_one"
+"""The kernel that unpacks the only pixel of a row before it makes any channels."""
+
 _FEWEST_GROUPS = 4
 """Fours of channels from which on a pixel that could be read in place is unpacked."""
 
@@ -74,9 +77,11 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True)
 class Conv4x2(ByPixels):
-    """What lt_conv_4x2 does; with `three`, the last three pixels of an odd number are made at once."""
+    """What lt_conv_4x2 does; with `three`, the last three pixels of an odd number are made at once; with
+    `one`, the only pixel of a row is unpacked."""
 
     three: bool = field(default=False, kw_only=True)
+    one: bool = field(default=False, kw_only=True)
 
     is_linear = False
 
@@ -89,12 +94,14 @@ class Conv4x2(ByPixels):
         """What is done to make `columns` columns; those of padding count if these are all."""
         of, steps, groups, quads = self.of, self.of.steps, -(-self.of.out_c // 4), self.quads
         words, turns, rest = quads // of.kernel_h, -(-quads // 4), of.out_c % 4
-        (pairs, singles), direct, taps = self.split(columns), _is_direct(of), of.axis.kernel
+        (pairs, singles), taps = self.split(columns), of.axis.kernel
+        direct = _is_direct(of) and not self.one
         threes = int(self.three and singles > 0 and pairs > 0)
         pairs, singles = pairs - threes, singles - threes
         fours, apart, less = of.in_c % 4 == 0, of.axis.dilation > 1 and taps > 1, 6 * (rest == 1)
         by_bytes = groups < _FEWEST_GROUPS if direct else apart and not fours
-        halves, one = (singles, 14) if pairs and not by_bytes else (0, 16 - less / groups)
+        unpacks = self.one or (pairs and not by_bytes)
+        halves, one = (singles, 14) if unpacks else (0, 16 - less / groups)
         seen = _Seen(pairs + halves) if direct else self._seen(columns, padded, halves)
         edge = "apart" if apart else "edge"  # what windows are that lie in padding as well
         of_tap = {f"{edge}_words": words / taps} if fours else {"cut_words": words / taps}
@@ -182,17 +189,13 @@ def _node(layer: Layer) -> Node:
     node = layer.by_pixels("lt_conv_4x2", fields, work, (one, 16 * quads), lean=True)
     if quick.is_broad:
         return of_any_factors(node)
-    if not direct or over.out_w % 2 == 0 or over.out_w < 3 or quads < _FEWEST:
+    if over.out_w == 1 and fours >= _FEWEST_GROUPS:
+        more = replace(node, kernel=ONE, scratch=8 * quads, work=replace(work, one=True))
+    elif direct and over.out_w % 2 and over.out_w > 1 and quads >= _FEWEST:
+        more = replace(node, kernel=THREE, scratch=24 * quads, work=replace(work, three=True))
+    else:
         return node
-    more = replace(
-        node,
-        kernel=THREE,
-        scratch=24 * quads,
-        work=replace(work, three=True),
-        narrow_scratch=(),
-        forms=(),
-    )
-    return replace(node, forms=(more, *node.forms))
+    return replace(node, forms=(replace(more, narrow_scratch=(), forms=()), *node.forms))
 
 
 def _last(over: Footprint | Windows) -> int:
