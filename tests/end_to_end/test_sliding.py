@@ -169,6 +169,14 @@ def test_the_front_has_plans_that_keep_more_and_less() -> None:
     assert {hop.kept for hop in hops if hop is not None} >= {0, 2, 4}
 
 
+def test_what_keeping_less_computes_more_is_its_overhead() -> None:
+    planned = planned_model(model_of("ds-cnn-kws"), Options(hop=2, effort=0.1), front=True)
+    points = planned.points or ()
+    least = min(point.macs for point in points)
+    assert all(point.overhead == point.macs / least for point in points)
+    assert max(point.overhead for point in points) > 1.5
+
+
 def test_limits_agree_with_the_front() -> None:
     """A larger limit is never slower, and no plan of the front is better than what a limit gives."""
     model = model_of("ds-cnn-kws")

@@ -452,3 +452,4 @@ def test_what_a_network_without_products_costs_divides_nothing_by_zero() -> None
     found = plans_of(prepare(graph, [0]), strips=False)
     assert found.own("macs") == 1
     assert found.own("instructions") > 1
+    assert {found.times(point, "macs") for point in front(found)} == {1.0}

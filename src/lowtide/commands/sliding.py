@@ -64,24 +64,19 @@ def fronts(
     model: Model, options: Options, known: Known, tell: Tell, apart: float = 0.0
 ) -> list[Point]:
     """The plans that no other beats in RAM, instructions and MACs, whatever is kept; cheapest first.
-    `apart` is as for `planner.front`."""
+    Their overhead is that over the way that keeps most. `apart` is as for `planner.front`."""
     ways: Sequence[Options] = (options,)
     if options.hop is not None and options.keep is None:
         ways = tuple(_ways(options, known))
-    tried = [
-        point
-        for way in ways
-        for point in planner.front(
-            searched(model, way, overlap=True, tell=tell, known=known).plans, apart
-        )
-    ]
+    each = [searched(model, way, overlap=True, tell=tell, known=known).plans for way in ways]
+    tried = [point for plans in each for point in planner.front(plans, apart)]
     if len(ways) == 1:
         return tried
     tried.sort(key=lambda p: (p.cost, p.ram_bytes, p.macs))
     found: list[Point] = []
     for point in tried:
         if all(p.ram_bytes > point.ram_bytes or p.macs > point.macs for p in found):
-            found.append(point)
+            found.append(replace(point, overhead=each[-1].times(point, "macs")))
     return found
 
 

@@ -162,8 +162,10 @@ class Plans:
         return None if model is None else sum(layer_by_layer(self.ready, model))
 
     def times(self, plan: Point | Candidate, unit: Unit) -> float:
-        """The cost of a plan over the network's own; of a candidate that of its plans at least."""
-        return (plan.macs if unit == "macs" else plan.cost) / self.own(unit)
+        """The cost of a plan over the network's own, 1 if that is nothing; of a candidate that of its
+        plans at least."""
+        cost = plan.macs if unit == "macs" else plan.cost
+        return cost / self.own(unit) if cost else 1.0
 
 
 def plans_of(
