@@ -17,7 +17,7 @@ _CHECKS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover")
 
 @pytest.mark.parametrize("core", [(), ("-D__ARM_FEATURE_UNALIGNED",)], ids=["aligned", "any"])
 def test_any_run_is_copied(core: tuple[str, ...], tmp_path: Path) -> None:
-    """As on cores that load words from multiples of their size, and as on those that do from anywhere."""
+    """As on cores that load words from multiples of their size, and on those that do from anywhere."""
     for name, text in kernel_files().items():
         (tmp_path / name).write_text(text)
     program = str(Path(__file__).with_name("copy_program.c"))
