@@ -8,8 +8,8 @@ RATE = 4
 """Percent of the instructions that a percent of the RAM may cost."""
 
 _MOST_FOR_FORMS, _RATE_FOR_FORMS = 1.05, 1
-"""If smaller forms of kernels take more than so many times the instructions of the quickest ones, this is
-the rate."""
+"""If smaller forms of kernels take more than so many times the instructions of the quickest ones, the
+second number is the rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class Costs:
 
 def is_worth(less: Costs, than: Costs, quickest: int) -> bool:
     """Whether a plan may be the default instead of what `than` takes: it never is if it takes more work
-    by more than `RATE` times the RAM it saves, as parts of the other's. The rate is lower if it takes many
-    more instructions by its forms alone, than the `quickest` of its stages take."""
+    by more than `RATE` times the RAM it saves, as parts of the other's. The rate is lower if it takes
+    many more instructions by its forms alone, than the `quickest` of its stages take."""
     rate = RATE if less.instructions <= _MOST_FOR_FORMS * quickest else _RATE_FOR_FORMS
     spent = (less.work - than.work) * than.ram
     saved = (than.ram - less.ram) * than.work
