@@ -72,6 +72,24 @@ def _one_beyond() -> Compiled:
     return compile_model(parse(net.build(), path="one"), options)
 
 
+def _odd_windows() -> Compiled:
+    """A layer of dilated windows, and a dense one of five channels, in DSP code."""
+    net = Net(np.int8, 0.05, 0)
+    draw = np.random.default_rng(6)
+    x, y = net.input((1, 8, 8, 4)), net.input((1, 5))
+    dilated = schema.Conv2DOptionsT(strideW=1, strideH=1, dilationWFactor=2, dilationHFactor=2)
+    dilated.padding = schema.Padding.VALID
+    for kind, source, shape, made, options in (
+        ("CONV_2D", x, (8, 3, 3, 4), (1, 4, 4, 8), dilated),
+        ("FULLY_CONNECTED", y, (6, 5), (1, 6), schema.FullyConnectedOptionsT()),
+    ):
+        weights = net.const(draw.integers(-127, 127, shape), np.int8, quant=(0.01, 0))
+        bias = net.const(np.zeros(shape[0]), quant=(0.0005, 0))
+        net.op(kind, [source, weights, bias], made, options=options, quant=(0.1, 1))
+    options = Options(target=find_target("cortex-m4"), simplify=False)
+    return compile_model(parse(net.build(), path="odd"), options)
+
+
 PROGRAMS: Mapping[str, Callable[[], Compiled]] = {
     "figure1": lambda: compiled("figure1"),
     "figure1, DSP": lambda: compiled("figure1", Options(target=find_target("cortex-m4"))),
@@ -86,6 +104,7 @@ PROGRAMS: Mapping[str, Callable[[], Compiled]] = {
     "loud, Helium": lambda: _loud("cortex-m55"),
     "louder, DSP": lambda: _loud("cortex-m4", 40),
     "one beyond, DSP": _one_beyond,
+    "odd windows, DSP": _odd_windows,
 }
 
 
@@ -203,6 +222,26 @@ FAULTS: Mapping[str, tuple[str, Callable[[str], str]]] = {
     "a kernel of more pixels": (
         "one beyond, DSP",
         lambda text: text.replace("lt_conv_4x2_s8_row", "lt_conv_4x2_s8_three"),
+    ),
+    "columns of a window that are not side by side": (
+        "odd windows, DSP",
+        _field("lt_conv_4x2_s8", "last", lambda _: 0),
+    ),
+    "a dense layer's padding": (
+        "odd windows, DSP",
+        _field(r"lt_conv_4x2_s8 \w+_params_1", "pad_left", _next),
+    ),
+    "a number beyond its field": ("figure1", _field(_CONV, "high", lambda high: high + 256)),
+    "a number of an array beyond its type": (
+        "figure1",
+        _field(_CONV, "weights", lambda w: w + 256),
+    ),
+    "counters that go on": ("figure1", _field("lt_program", "counter_count", lambda _: 0)),
+    "counters beyond an instance": ("figure1", _field("lt_program", "counter_count", _next)),
+    "an exchange that nothing makes": ("figure1", _field("lt_program", "exchanges", _next)),
+    "an instance's counters elsewhere": (
+        "figure1",
+        lambda text: text.replace("offsetof(figure1_t, next)", "offsetof(figure1_t, bases)"),
     ),
     "a kernel of one pixel": (
         "figure1, DSP",

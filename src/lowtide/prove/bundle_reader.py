@@ -1,8 +1,8 @@
 """The step program of a bundle, read back from its C text.
 
 Why from the text: what is proved must be what a compiler of C sees, not what the program's makers meant
-to write. So nothing of them is used here: the forms below are those of kernels/include/lowtide.h, and a
-text that has another one is refused.
+to write. So nothing of them is used here: the forms below are those of kernels/include, and a text that
+has another one is refused.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lowtide.prove.structs import BITS, bits_of
 
 GIVE, TAKE, STRIP = 0xFF, 0xFE, 0xFD
 """LT_GIVE, LT_TAKE and LT_STRIP: nodes that run no kernel."""
@@ -132,7 +134,8 @@ class Params:
 class Bundle:
     """The step program of a bundle. Sizes are in bytes.
 
-    `bases`, `counters` and `pointers` are the lengths of an instance's arrays. `given` and `left` say,
+    `bases` and `pointers` are the lengths of an instance's arrays; `counters` those that a run begins
+    with at 0. `given` and `left` say,
     of each input and output in memory of the program's, (base, offset). `state_base` is that of the
     state, `resets` what a reset writes there: (offset, size, the bytes). `traced` says which tensor
     each of the rows are said to be of; the proof takes it for a hint alone. `text` and `spans` are
@@ -177,10 +180,13 @@ class Bundle:
         if not isinstance(name, str) or name not in self.spans:
             raise UnreadableError(f"{name} is no array")
         if name not in self._arrays:
-            _, length, _ = self.spans[name]
+            ctype, length, _ = self.spans[name]
             values = _values(self._body(name))
             if length != len(values):
                 raise UnreadableError(f"{name} has {len(values)} values, and says {length}")
+            if len(values) and ctype in BITS:
+                for end in (int(values.min()), int(values.max())):
+                    _within(end, BITS[ctype])
             self._arrays[name] = values
         return self._arrays[name]
 
@@ -191,11 +197,16 @@ class Bundle:
         return self.spans[name][1] or 0
 
     def params(self, name: Field) -> Params:
-        """The params of that name."""
+        """The params of that name, whose fields hold their numbers."""
         if not isinstance(name, str) or name not in self.spans:
             raise UnreadableError(f"{name} are no params")
         fields = {key: _field(value) for key, value in _FIELD.findall(self._body(name))}
-        return Params(self.spans[name][0], fields)
+        ctype = self.spans[name][0]
+        bits = bits_of(ctype)
+        for key, value in fields.items():
+            if isinstance(value, int) and key in bits:
+                _within(value, bits[key])
+        return Params(ctype, fields)
 
     def strip(self, name: str | None) -> Strip:
         """The strip of that name."""
@@ -256,13 +267,25 @@ def read(code: str, header: str, name: str) -> Bundle:
         what: _number(_search(rf"^    [\w ]+\*?{what}\[(\d+)\];$", header))
         for what in ("bases", "next", "pointers")
     }
+    for what in array:
+        if program.get(what) != f"offsetof({name}_t, {what})":
+            raise UnreadableError(f"the program's {what} are at {program.get(what)}")
+    counters = _number(program.get("counter_count", ""))
+    if counters > array["next"]:
+        raise UnreadableError(
+            f"there are {array['next']} counters, and the program says {counters}"
+        )
+    given = {node.kind for node in nodes}
+    exchanges = sum(_number(word) for word in program.get("exchanges", "").split(" | "))
+    if exchanges != (GIVE in given) + 2 * (TAKE in given):
+        raise UnreadableError(f"the program's exchanges are {program.get('exchanges')}")
     return Bundle(
         arena=_number(defined.get("ARENA_SIZE", "")),
         align=_number(defined.get("ARENA_ALIGN", "")),
         state=int(defined.get("STATE_SIZE", 0)),
         state_align=int(defined.get("STATE_ALIGN", 1)),
         bases=array["bases"],
-        counters=array["next"],
+        counters=counters,
         pointers=array["pointers"],
         inputs=_hop(defined, _exchanged(defined, "INPUT")),
         outputs=_exchanged(defined, "OUTPUT"),
@@ -278,9 +301,9 @@ def read(code: str, header: str, name: str) -> Bundle:
         turns=tuple((node, steps) for node, steps in turns[:count]),
         places=numbers("places", 16),
         tables=numbers("tables", -16),
-        place_shift=_number(program.get("place_shift", "")),
+        place_shift=_within(_number(program.get("place_shift", "")), 8),
         row_count=_number(row_count),
-        exchanges=sum(_number(word) for word in program.get("exchanges", "").split(" | ")),
+        exchanges=exchanges,
         given=_places(functions, rf"void \*{name}_input\("),
         left=_places(functions, rf"const void \*{name}_output\("),
         ring_row=ring_row,

@@ -120,6 +120,10 @@ def _four_by_two(read: Read) -> Held:
     beyond = read.number("last") * of.depth + 4 * words - read.number("in_w") * of.depth
     if read.number("last") >= 0 and beyond > 0:
         raise NotProvedError("its last window reads beyond the row")
+    if read.number("last") >= 0 and read.number("dilation_w") > 1 and of.kernel_w > 1:
+        raise NotProvedError(
+            "it reads the columns of a dilated window as if they were side by side"
+        )
     if read.number("direct") and of.depth % 4:
         raise NotProvedError("it takes pixels where they are that are no whole words")
     broad = read.kernel == "lt_conv_4x2_s8_any"

@@ -89,6 +89,7 @@ def dense(call: Call) -> Judged:
     call.expect("depth", depth, math.prod(call.graph.tensors[call.op.inputs[1]].shape[1:]))
     call.expect("number of units", call.number("out_c"), units)
     call.expect("width", call.number("in_w", 1) * call.number("out_w", 1), 1)
+    call.expect("padding", call.number("pad_left", 0), 0)
     count = made.elements // units
     size_in, size = depth * size_of(of), units * size_of(made)
 
