@@ -298,7 +298,7 @@ def test_without_strips_it_is_the_least_of_those_that_compute_nothing_twice(
     (*_, path), (*_, plain) = ladder(space), ladder(without_blocks(space))
     with_blocks, without = (one.placer.place(choices_of(p, of)).arena_bytes for p in (path, plain))
     if any(choice.blocks for choice in point.choices):
-        quicker = point.cost < plain.cost  # then they need not save RAM
+        quicker = point.cost < plain.cost - one.placer.spared  # then they need not save RAM
         assert quicker or point.arena_bytes <= without - WORTH_BLOCKS
     assert point.arena_bytes >= path.peak
     assert smallest(one).arena_bytes <= min(with_blocks, without, point.arena_bytes)

@@ -67,7 +67,8 @@ def formed(
     floor = ends_bytes(rows.table)
     peak = max(floor, int(run.live.max(initial=0)))
     single = ((g.operator, _nodes(all_nodes[g.first : g.last])) for g in rows.groups)
-    forms = {op: (of[0], *of[0].forms) for op, of in single if len(of) == 1 and of[0].forms}
+    every = {op: (of[0], *of[0].forms) for op, of in single if len(of) == 1 and of[0].forms}
+    forms = {op: tuple(form for form in of if not form.is_spare) for op, of in every.items()}
     operators = np.array([group.operator for group in rows.groups], np.int64)[rows.group_of]
     scratch = rows.table.step_scratch
     others = sum(price(node) for node in _nodes(all_nodes) if node.op not in forms)
@@ -79,7 +80,7 @@ def formed(
         beside, fixed = beside_scratch(live[run.slot], scratch, operators, forms)
         most = worth_most(levels(beside, forms, max(fixed, floor), price), others, state)
     nodes = [
-        cheapest_within(forms[node.op], most - beside[node.op], price)
+        cheapest_within(every[node.op], most - beside[node.op], price)
         if isinstance(node, Node) and node.op in forms
         else node
         for node in all_nodes

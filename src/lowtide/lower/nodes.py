@@ -189,7 +189,8 @@ class Node:
     operator may become several nodes (a concatenation of rows) or none (a reshape).
 
     `forms` are other nodes that do the same: other kernels, or other params, which need less scratch
-    memory and more instructions, or the other way round. `work` is what the kernel does, for the cost
+    memory and more instructions, or the other way round; one that `is_spare` runs only where rows leave
+    room for it, and no plan is chosen for it. `work` is what the kernel does, for the cost
     model. If its scratch memory depends on how many columns it makes, `narrow_scratch[n]` is what n of
     them need, at most; each form has its own. What a step does may depend on its number (None), on
     nothing but its rows (""), or on a field of the params that is `counted` in steps. A part `of`
@@ -208,6 +209,7 @@ class Node:
     work: Work | None = None
     narrow_scratch: tuple[int, ...] = ()
     forms: tuple[Node, ...] = field(default=(), repr=False)
+    is_spare: bool = False
     counted: str | None = None
     of: Node | None = field(default=None, repr=False)
     first: int = 0
@@ -269,14 +271,19 @@ class Node:
 
     def within(self, scratch: int) -> Node:
         """The form of the most scratch memory that is at most `scratch` bytes, else of the least; the
-        last of those that need as much. With NORMAL, it as it is."""
+        last of those that need as much. With NORMAL, it as it is. None of them is spare."""
         if not self.forms or scratch == NORMAL:
             return self
-        forms = (*self.forms[::-1], self)
+        forms = (*(form for form in self.forms[::-1] if not form.is_spare), self)
         fitting = [node for node in forms if node.scratch <= scratch]
         if fitting:
             return max(fitting, key=lambda node: node.scratch)
         return min(forms, key=lambda node: node.scratch)
+
+    @property
+    def spare(self) -> tuple[Node, ...]:
+        """The spare forms."""
+        return tuple(form for form in self.forms if form.is_spare)
 
 
 def _called(params: Params) -> Iterator[Kernel]:

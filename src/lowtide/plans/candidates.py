@@ -45,7 +45,8 @@ _FULL = 0.8
 class Candidate:
     """A path of a `space`, and, once they are asked for, the plans placed on its behalf: its own, and,
     if its rows lie above its peak, one of other stages and one of the same that place better. None of
-    them costs less than the path's own, has fewer MACs or less that is live at the peak."""
+    them costs less than the path's own but for what spare forms save, has fewer MACs or less that is
+    live at the peak."""
 
     path: Path
     space: Space = field(repr=False)
@@ -61,9 +62,11 @@ class Candidate:
     @property
     def cost(self) -> int:
         """What its plans cost at least."""
+        spared = self.placer.spared
         if self._choices is None:
-            return self.path.cost if not self.path.strips else int(_NEARLY * self.path.cost)
-        return self.draft.cost
+            least = self.path.cost - spared
+            return least if not self.path.strips else int(_NEARLY * least)
+        return self.draft.cost - spared
 
     @property
     def peak(self) -> int:
@@ -100,7 +103,7 @@ class Candidate:
     @property
     def likely_cost(self) -> int:
         """What its plans cost at least, in all likelihood; known once it is placed quickly."""
-        return max(self.draft.cost, int(_AS_COSTLY * self.quick.cost))
+        return max(self.cost, int(_AS_COSTLY * self.quick.cost) - self.placer.spared)
 
     @property
     def above(self) -> int:

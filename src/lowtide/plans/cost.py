@@ -222,7 +222,7 @@ class CostModel:
             whole = sum(map(self.node, nodes))
             return OperatorCost((FormCost(tuple(map(self.linear, nodes)), whole),))
         # Of forms that need as much, a limit picks the last (`Node.within`).
-        reached = {form.scratch: form for form in nodes[0].forms}
+        reached = {form.scratch: form for form in nodes[0].forms if not form.is_spare}
         found: list[FormCost] = []
         each = [(form.scratch, self.node(form), form) for form in (nodes[0], *reached.values())]
         for scratch, whole, form in sorted(each, key=lambda of: of[:2]):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from lowtide.ir.macs import graph_macs
+from lowtide.lower.nodes import Node
 from lowtide.place.layout import RowLayouts
 from lowtide.place.rows import FULL, QUICK
 from lowtide.place.variables import state_bytes, variables_of
@@ -96,6 +98,17 @@ class Placer:
         self._drafts: dict[tuple[Choice, ...], Draft] = {}
         self._points: dict[tuple[tuple[Choice, ...], int], Point] = {}
         self._layouts: dict[tuple[Choice, ...], RowLayouts] = {}
+
+    @cached_property
+    def spared(self) -> int:
+        """Instructions that spare forms save at most."""
+        nodes = (node for of in self.ready.lowered.values() for node in of.nodes)
+        price = self.model.node
+        return sum(
+            max(0, price(node) - min(map(price, node.spare)))
+            for node in nodes
+            if isinstance(node, Node) and node.spare
+        )
 
     def draft(self, choices: tuple[Choice, ...]) -> Draft:
         """The plan of these stages."""

@@ -258,7 +258,9 @@ def default(plans: Plans) -> Point:
         elif wrong:
             look(min(wrong, key=lambda way: way[0].work)[1])
         else:
-            return _unbeaten(known, point)
+            # A plan with blocks takes stack as well: it is no better for less arena.
+            blocks = of.path.blocks
+            return _unbeaten((each for each in known if blocks or not each.path.blocks), point)
 
 
 _ENOUGH = 3

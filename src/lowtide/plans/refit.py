@@ -24,7 +24,7 @@ def refitted(rows: Scheduled, layout: RowLayout, worth: Worth) -> tuple[Schedule
     """The plan with each part of an operator in the form that is wanted of it, or in that of the most
     scratch memory for which there is room in all steps of the part; but for changes of form that are not
     worth their flash."""
-    if not rows.in_parts:
+    if not rows.in_parts and not any(isinstance(node, Node) and node.spare for node in rows.normal):
         return rows, layout
     slots: list[list[int]] = [[] for _ in rows.nodes]
     for at, (node, _) in enumerate(rows.plan.steps, 1):
@@ -33,10 +33,10 @@ def refitted(rows: Scheduled, layout: RowLayout, worth: Worth) -> tuple[Schedule
     parts: list[tuple[AnyNode, ...]] = []
     places: dict[int, int] = {}
     for own, normal, wanted, mine in zip(rows.nodes, rows.normal, rows.wanted, slots, strict=True):
-        if len(wanted) == 1 or not isinstance(normal, Node):
+        if not isinstance(normal, Node) or (len(wanted) == 1 and not normal.spare):
             parts.append((own,))
             continue
-        fitting = list(_fitting(normal, wanted, np.array(mine), free))
+        fitting = list(_fitting(normal, wanted, np.array(mine), free, worth))
         made = tuple(parts_of(worthwhile(fitting, worth)))
         parts.append(made)
         ends = np.cumsum([0, *(part.steps for part in made)]).tolist()
@@ -46,13 +46,17 @@ def refitted(rows: Scheduled, layout: RowLayout, worth: Worth) -> tuple[Schedule
     return made_of, layout.having(made_of.table, made_of.plan.steps, places)
 
 
-def _fitting(normal: Node, wanted: Sequence[AnyNode], slots: Ints, free: _Free) -> Iterator[Run]:
+def _fitting(
+    normal: Node, wanted: Sequence[AnyNode], slots: Ints, free: _Free, worth: Worth
+) -> Iterator[Run]:
     """Of each part the form that there is room for, and how many steps it has."""
     first = 0
     for part in wanted:
         assert isinstance(part, Node)
         room = free.room(slots[first : first + part.steps])
-        yield part.whole if part.scratch <= room else normal.within(room), part.steps
+        usual = part.whole if part.scratch <= room else normal.within(room)
+        spare = (form for form in normal.spare if form.scratch <= room)
+        yield min((usual, *spare), key=worth.price), part.steps
         first += part.steps
 
 

@@ -190,7 +190,10 @@ def _node(layer: Layer) -> Node:
     if quick.is_broad:
         return of_any_factors(node)
     if over.out_w == 1 and fours >= _FEWEST_GROUPS:
-        more = replace(node, kernel=ONE, scratch=8 * quads, work=replace(work, one=True))
+        # It saves instructions, but few cycles: no RAM is worth that.
+        more = replace(
+            node, kernel=ONE, scratch=8 * quads, work=replace(work, one=True), is_spare=True
+        )
     elif direct and over.out_w % 2 and over.out_w > 1 and quads >= _FEWEST:
         more = replace(node, kernel=THREE, scratch=24 * quads, work=replace(work, three=True))
     else:
