@@ -72,6 +72,32 @@ def test_what_does_not_hold_is_refused(bundle: Path, tmp_path: Path) -> None:
     refused(call(*words), 1, "the certificate says that proved.steps is", "again")
 
 
+def test_an_edit_that_no_proof_reads_is_found(bundle: Path, tmp_path: Path) -> None:
+    """In what runs the program: by its file, which differs from that of the certificate, or of today."""
+    file, folder = tmp_path / "certificate.json", tmp_path / "net"
+    fine(call("prove", MODEL, "--bundle", bundle, "-o", file))
+    fine(call("compile", MODEL, *QUICK, "-o", folder))
+    code = folder / "figure1.c"
+    code.write_text(code.read_text().replace("(void)lt_run(", "if (m == NULL) (void)lt_run("))
+    both = "prove", MODEL, "--bundle", folder
+    told = "not proved: figure1.c is not the file that the certificate is about"
+    refused(call(*both, "--check", file), 1, told, "restore that file")
+    again = f"not proved: figure1.c in {folder} differs from the file that `lowtide compile` writes"
+    refused(call(*both, "-o", tmp_path / "new.json"), 1, again, "restore it")
+    assert not (tmp_path / "new.json").exists()
+    (folder / "figure1.c").write_bytes((bundle / "figure1.c").read_bytes())
+    (folder / "lt_fixed.h").unlink()
+    refused(call(*both), 1, f"not proved: lt_fixed.h in {folder} is missing", "restore it")
+
+
+def test_files_of_others_are_named(tmp_path: Path) -> None:
+    folder = tmp_path / "net"
+    fine(call("compile", MODEL, *QUICK, "-o", folder))
+    (folder / "more.c").write_text("int more;")
+    out = fine(call("prove", MODEL, "--bundle", folder))
+    assert out.splitlines()[-1] == "Not a part of this program, and not looked at: more.c."
+
+
 def test_a_bundle_of_another_model_is_named(bundle: Path, tmp_path: Path) -> None:
     refused(
         call("prove", "zoo:resnet8", "--bundle", bundle),

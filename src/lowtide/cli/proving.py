@@ -76,6 +76,9 @@ def prove(model: str, output: Path | None, bundle: Path | None, certificate: Pat
 
     def text() -> str:
         told = proved.certificate_text(document, again=certificate is not None)
+        beside = () if bundle is None else certifying.strangers(bundle, document)
+        if beside:
+            told += f"\n\nNot a part of this program, and not looked at: {', '.join(beside)}."
         return told if output is None else f"{told}\n\nWrote {output}."
 
     answer(lambda: document, text)
@@ -92,8 +95,11 @@ def _proved(model: str) -> dict[str, Any]:
 
 def _proved_in(bundle: Path, model: str) -> dict[str, Any]:
     """The certificate of the bundle in a folder."""
-    from lowtide.commands.certifying import bundle_in, certified
+    from lowtide.commands.certifying import bundle_in, certified, check_files
 
     compiled = made_as(model, bundle)[0]
+    files = bundle_in(bundle)
     with progress("proving"), or_another_model(model, bundle):
-        return certified(compiled, bundle_in(bundle))
+        document = certified(compiled, files)
+        check_files(bundle, files, compiled.files)
+    return document

@@ -9,7 +9,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from lowtide.commands.compiling import Compiled
@@ -62,6 +62,24 @@ def bundle_in(folder: Path) -> dict[str, bytes]:
             f"cannot read the bundle in {folder}: {error.strerror}",
             "name the folder that `lowtide compile -o` wrote",
         ) from None
+
+
+def check_files(folder: Path, files: Mapping[str, bytes], made: Mapping[str, bytes]) -> None:
+    """Raise RefusedError if a C file in `folder`, one of `files`, is not as the same command makes it
+    now: what a certificate does not prove is then proved of nothing."""
+    for path, content in made.items():
+        name = PurePath(path).name
+        if name.endswith((".c", ".h")) and files.get(name) != content:
+            lacks = "differs from the file" if name in files else "is missing: it is a file"
+            raise RefusedError(
+                f"not proved: {name} in {folder} {lacks} that `lowtide compile` writes for this model",
+                "restore it, line ends included, or compile the model again to that folder",
+            )
+
+
+def strangers(folder: Path, document: Mapping[str, Any]) -> tuple[str, ...]:
+    """The C files in a folder that a certificate of the bundle there is not about."""
+    return tuple(sorted(bundle_in(folder).keys() - document["files"].keys()))
 
 
 def checked(document: Path, model: Model, bundle: Path) -> dict[str, Any]:

@@ -26,6 +26,12 @@ from lowtide.prove.proof import Claims, NodeClaim, VariableClaim
 MAKE: Final = "make the certificate again with `lowtide prove MODEL --bundle DIR -o FILE`"
 """The remedy where only a certificate is wrong."""
 
+_RESTORE: Final = (
+    "restore that file, or compile the model again; if the file is right, the certificate is not: "
+    f"{MAKE}"
+)
+"""The remedy where a file of the bundle was changed, or what the certificate says of it."""
+
 _DIGITS: Final = 12
 """Of digests that are shown."""
 
@@ -62,6 +68,8 @@ def check(document: object, source: bytes, files: Mapping[str, bytes]) -> dict[s
             raise
         why = failure.cause.removeprefix("not proved: ")
         raise _wrong(f"the certificate does not fit its bundle: {why}") from failure
+    for name in _changed(document, files):
+        raise _wrong(f"{_shown(name)} is not the file that the certificate is about", _RESTORE)
     for difference in _differences(document, made):
         raise _wrong(_told(*difference))
     return made
@@ -101,10 +109,15 @@ def _check_model(model: object, digest: str) -> None:
 
 def _unchanged(document: Mapping[str, Any], files: Mapping[str, bytes]) -> bool:
     """Whether the certificate has the SHA-256 of the bundle's files: then it is itself what is wrong."""
+    return bool(document.get("files")) and not any(_changed(document, files))
+
+
+def _changed(document: Mapping[str, Any], files: Mapping[str, bytes]) -> Iterator[str]:
+    """The files of which a certificate has another SHA-256, or that are not there."""
     known = document.get("files")
-    if not isinstance(known, Mapping) or not known:
-        return False
-    return all(name in files and digest_of(files[name]) == known[name] for name in known)
+    for name, digest in known.items() if isinstance(known, Mapping) else ():
+        if name not in files or digest_of(files[name]) != digest:
+            yield name
 
 
 def _shown(value: object) -> str:

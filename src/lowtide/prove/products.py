@@ -35,8 +35,9 @@ class ProductsClaim:
     All sums of `channels` channels are between `least` and `greatest` at their end, and within `largest`
     on the way, in whatever order they are added, of `bits` bits; `channel` has the least head-room. Sums
     of halves of words are within `half`, which is less than 2^23 (0: there are none). At `thresholds`
-    sums the kernel's output and the reference's were found to be the same, at both sides of each;
-    `constant` channels have one output for all sums.
+    sums the kernel's output and the reference's were found to be the same, at both sides of each. Of
+    `constant` channels, which have one output for all sums, the kernel has no weights: their sums are
+    where it starts.
     """
 
     operator: int
@@ -286,7 +287,8 @@ def _part(
     again = np.setdiff1d(rest, first)
     compared(scaling.taken(again), reference(again), low[again], high[again])
     products = _magnitudes(sums, source, part, wanted, channels)
-    largest = np.where(constant, 0, products + np.abs(start))
+    # The kernel has no weights of constant channels: their sums are where they start.
+    largest = np.where(constant, np.abs(stored), products + np.abs(start))
     begins = np.abs(start) if part.starts_there else 0
     worst = int(largest.argmax())
     return ProductsClaim(
@@ -295,8 +297,8 @@ def _part(
         kernel=call.kernel,
         channels=len(np.unique(channels)),
         bits=64 if (bits == 64).all() else 32,
-        least=int(low.min()),
-        greatest=int(high.max()),
+        least=int(np.where(constant, stored, low).min()),
+        greatest=int(np.where(constant, stored, high).max()),
         largest=int(largest[worst]),
         channel=int(channels[worst]),
         half=_half(part, channels, np.where(constant, 0, products + begins)),

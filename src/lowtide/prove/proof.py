@@ -29,6 +29,7 @@ from lowtide.prove.moved import moves
 from lowtide.prove.movers import mover, slide
 from lowtide.prove.reads import DATA_DEPENDENT, READS, TABLES
 from lowtide.prove.states import STATES
+from lowtide.prove.structs import params_of
 from lowtide.prove.values import Values, changed_by, values_of
 from lowtide.prove.windows import block, images, window
 
@@ -238,6 +239,7 @@ class _Contracts:
         params = self.bundle.params(node.params)
         kind = self.bundle.kinds[node.kind]
         ports = self.bundle.ports[node.ports : node.ports + kind.inputs + kind.outputs]
+        self._check_type(kind.kernel, params)
         if params.ctype == "lt_slide":
             return slide(params), claim.scratch
         if not claim.operators:
@@ -264,6 +266,15 @@ class _Contracts:
         if of_batch is not None:
             made = images(call.with_params(of_batch), made)
         return made, claim.scratch
+
+    def _check_type(self, kernel: str, params: Params) -> None:
+        """The kernel is one of such params, and so are those that it calls."""
+        if params_of(kernel) != params.ctype:
+            raise NotProvedError(f"it runs {kernel}, whose params are not {params.ctype}")
+        run = params.fields.get("run")
+        for name in ("params", "last"):
+            if isinstance(run, str) and isinstance(inner := params.fields.get(name), str):
+                self._check_type(run, self.bundle.params(inner))
 
     def _made(self, call: Call) -> Judged:
         op = call.op

@@ -1,6 +1,7 @@
-"""The types in C of the fields of params, from the headers of the runtime (kernels/include).
+"""The types in C of params and their fields, from the headers of the runtime (kernels/include).
 
-Why: a number that its field can't hold is another one once C is compiled.
+Why: a number that its field can't hold is another one once C is compiled, and a kernel takes params of
+any type.
 """
 
 from __future__ import annotations
@@ -41,3 +42,31 @@ def _structs() -> Mapping[str, str]:
     """Struct -> what is between its braces."""
     texts = (_COMMENT.sub("", text) for text in kernel_files().values())
     return {name: body for text in texts for body, name in _STRUCT.findall(text)}
+
+
+_OTHERS = (
+    (r"lt_add_(s8|u8|s16)_(row|pair)", "lt_addition"),
+    (r"lt_compare_(s8|u8)_pair", "lt_compare_scaled"),
+    (r"lt_(min|max)_\w+_pair", "lt_pair"),
+    (r"lt_(add|sub|mul|squared_difference|(floor_)?(div|mod))_s32_pair", "lt_int32"),
+    (r"lt_(average|max)_pool_u8_(row|eat)", "lt_pool_u8"),
+    (r"lt_(average|max)_pool_\w+", "lt_pool"),
+    (r"lt_batch_matmul_\w+", "lt_batch_matmul_s8"),
+    (r"lt_(concat|split)_row", "lt_join"),
+    (r"lt_dequantize_\w+", "lt_quantize"),
+    (r"lt_i?rfft_\w+", "lt_fft"),
+    (r"lt_separable_((?:4x2_|vector_)?s8)_row", r"lt_block_\1"),
+    (r"lt_sum_\w+_eat", "lt_reduce"),
+    (r"lt_tanh_s16_row", "lt_logistic_s16"),
+)
+"""The params of kernels that are not named like them; of those that match several, the first counts. The
+others begin with their params' name."""
+
+
+@cache
+def params_of(kernel: str) -> str:
+    """The struct that a kernel's params are."""
+    for pattern, ctype in _OTHERS:
+        if found := re.fullmatch(pattern, kernel):
+            return found.expand(ctype)
+    return max((name for name in _structs() if kernel.startswith(f"{name}_")), key=len, default="")

@@ -264,6 +264,8 @@ def block(call: Call) -> Judged:
         call.expect("maps", len(step.inputs), len(sources))
         call.expect("kept rows", len(lines), kept)
         y = step.number - ahead
+        if slot is None and y >= 0:
+            raise NotProvedError("it is given no row to write to")
         if slot is not None and (slot.row, slot.rows) != (y, out_h):
             raise NotProvedError(
                 f"it makes row {y}, and writes it as row {slot.row} of {slot.rows}"

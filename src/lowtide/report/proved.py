@@ -116,11 +116,14 @@ def _products(claims: Iterable[Mapping[str, Any]]) -> list[Sequence[object]]:
     ]
 
 
-def _sums(claims: Iterable[Mapping[str, Any]]) -> str:
+def _sums(claims: Sequence[Mapping[str, Any]]) -> str:
+    constant = sum(claim["constant"] for claim in claims)
+    but = f", but none of {counted(constant, 'channel')} whose output is the same for all inputs"
     told = (
-        "Kernels have the model's weights and biases. No input makes a sum or a partial sum exceed "
-        "the largest sum, in any order of addition. `channel` has the least head-room. Outputs match "
-        "the reference's on both sides of each threshold, which proves them for every sum between."
+        f"Kernels have the model's weights and biases{but if constant else ''}. No input makes a sum or "
+        "a partial sum exceed the largest sum, in any order of addition. `channel` has the least "
+        "head-room. Outputs match the reference's on both sides of each threshold, which proves them "
+        "for every sum between."
     )
     if any(claim["wraps"] for claim in claims):
         told += " A partial sum that wraps does no harm: the final sum is right, modulo 2^bits."
