@@ -51,6 +51,9 @@ class Rule:
         return frozenset(pair for pair in universe() if self.excludes(dict(pair)))
 
 
+REFERENCES = "oracle/tflm.toml"
+"""Where it is said which types the reference interpreters run."""
+
 _CELLS = frozenset({"lstm", "svdf"})
 """Families all of whose operators keep state."""
 
@@ -215,7 +218,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "neither reference interpreter finds the greatest of int16: there is nothing to compare with",
-        "oracle/tflm.toml",
+        REFERENCES,
         'ARG_MAX = ["int8"]',
         lambda of: (
             of in ({"family": "arg", "type": "int16"}, {"type": "int16", "kernel": "lt_arg"})
@@ -223,7 +226,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "neither reference interpreter resizes int64: there is nothing to compare with",
-        "oracle/tflm.toml",
+        REFERENCES,
         'RESIZE_NEAREST_NEIGHBOR = ["int8", "int16", "int32"]',
         _is(family="resize", type="int64"),
     ),

@@ -21,7 +21,7 @@ from oracle_server import served
 from pairs.aiming import Aim
 from pairs.drawing import Draw, Outcome, tried
 from pairs.features import Pair
-from pairs.impossible import possible
+from pairs.impossible import REFERENCES, impossible, possible
 
 _SECONDS_EACH = 900
 _LAST = 20
@@ -42,7 +42,12 @@ class Met:
     def add(self, outcome: Outcome) -> None:
         """What became of one more draw."""
         self.counts[outcome.kind] += 1
-        self.wrong_rules |= outcome.pairs - possible()
+        self.wrong_rules |= {
+            pair
+            for pair in outcome.pairs - possible()
+            # What no reference runs compiles, and is compared with nothing.
+            if outcome.kind == "right" or not _has_no_reference(pair)
+        }
         if outcome.is_find:
             self.finds.append(outcome)
         if outcome.kind == "nothing new":
@@ -70,6 +75,11 @@ class Met:
             else:
                 left.append(draw)
         return left[::-1]
+
+
+def _has_no_reference(pair: Pair) -> bool:
+    rule = impossible().get(pair)
+    return rule is not None and rule.where == REFERENCES
 
 
 def meet(
