@@ -25,7 +25,7 @@ from pairs.__main__ import pair_of, text_of
 from pairs.aiming import Aim
 from pairs.calls import BLOCKS, NARROW
 from pairs.drawing import BOARDS, Draw, Outcome, draw_of, tried
-from pairs.features import NAMES, OPERATOR, PROGRAM, Pair, held, pair, program_features
+from pairs.features import NAMES, OPERATOR, PROGRAM, Pair, held, program_features
 from pairs.front import Front, TooLargeError, behind
 from pairs.impossible import REFERENCES, RULES, Rule, impossible, possible
 from pairs.meeting import Met, meet
@@ -276,7 +276,7 @@ def test_draws_that_others_make_needless_are_not_kept() -> None:
 
 def test_what_no_reference_runs_may_compile() -> None:
     """A pair that nothing is compared with breaks its rule if it is right, others if they are there."""
-    nothing: Pair = pair(("family", "arg"), ("type", "int16"))
+    nothing: Pair = (("family", "arg"), ("type", "int16"))
     other = next(each for each, rule in impossible().items() if rule.where != REFERENCES)
     for kind, broken in (("no oracle", {other}), ("right", {nothing, other})):
         met = Met()
