@@ -47,8 +47,8 @@ def _structs() -> Mapping[str, str]:
 _OTHERS = (
     (r"lt_add_(s8|u8|s16)_(row|pair)", "lt_addition"),
     (r"lt_compare_(s8|u8)_pair", "lt_compare_scaled"),
-    (r"lt_(min|max)_\w+_pair", "lt_pair"),
-    (r"lt_(add|sub|mul|squared_difference|(floor_)?(div|mod))_s32_pair", "lt_int32"),
+    (r"lt_(min|max|floor_div|floor_mod)_\w+_pair", "lt_pair"),
+    (r"lt_(add|sub|mul|squared_difference|div)_s32_pair", "lt_int32"),
     (r"lt_(average|max)_pool_u8_(row|eat)", "lt_pool_u8"),
     (r"lt_(average|max)_pool_\w+", "lt_pool"),
     (r"lt_batch_matmul_\w+", "lt_batch_matmul_s8"),
