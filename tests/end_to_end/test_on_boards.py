@@ -83,8 +83,8 @@ def test_moving_buffers_on_a_board(board: str) -> None:
 
 
 def test_an_input_that_stays_elsewhere_takes_no_ram() -> None:
-    const = _run("figure1", "mps2-an386", Options(input_mode="const"))
-    kept = _run("figure1", "mps2-an386", Options(preserve_input=True))
+    const = _run("figure1", "mps2-an386", Options(input_mode="const", smallest=True))
+    kept = _run("figure1", "mps2-an386", Options(preserve_input=True, smallest=True))
     assert const.bit_exact
     assert kept.bit_exact
     saved = kept.measured.ram.total_bytes - const.measured.ram.total_bytes
