@@ -238,7 +238,7 @@ FAULTS: Mapping[str, tuple[str, Callable[[str], str]]] = {
     ),
     "counters that go on": ("figure1", _field("lt_program", "counter_count", lambda _: 0)),
     "counters beyond an instance": ("figure1", _field("lt_program", "counter_count", _next)),
-    "an exchange that nothing makes": ("figure1", _field("lt_program", "exchanges", _next)),
+    "exchanges of no kind": ("figure1", _field("lt_program", "exchanges", lambda _: 4)),
     "an instance's counters elsewhere": (
         "figure1",
         lambda text: text.replace("offsetof(figure1_t, next)", "offsetof(figure1_t, bases)"),
