@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import subprocess
 import sys
 import tempfile
@@ -120,26 +121,30 @@ def _plan(model: str, program: Program) -> PlanRun:
     command = [sys.executable, "-m", "lowtide", "plan", model, "--json"]
     command += ["--input", program.input_mode]
     command += ["--quantized-io"] if program.options.quantized_io else []
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    # A terminal, where a person waits: into a file, lowtide says nothing for longer.
+    terminal, its_end = os.openpty()
+    with tempfile.TemporaryFile() as out, os.fdopen(terminal, "rb", buffering=0) as listening:
         begin = time.perf_counter()
-        process = subprocess.Popen(command, stdout=out, stderr=err)
-        first_word, memory = None, 0
-        while process.poll() is None:
+        environment = {**os.environ, "TERM": "xterm"}
+        process = subprocess.Popen(command, stdout=out, stderr=its_end, env=environment)
+        first_word, memory, said, ended = None, 0, b"", False
+        while not ended:
+            ended = process.poll() is not None
             now = time.perf_counter() - begin
             memory = max(memory, _high_water(process.pid))
-            if first_word is None and os.fstat(err.fileno()).st_size:
-                first_word = now
+            if select.select([listening], [], [], _POLL_SECONDS)[0]:
+                said += listening.read(1 << 16)
+                first_word = first_word or now
             if now > _TIMEOUT:
                 process.kill()
                 process.wait()
                 return PlanRun(now, first_word, memory, f"not done after {now:.0f} s")
-            time.sleep(_POLL_SECONDS)
         seconds = time.perf_counter() - begin
+        os.close(its_end)
         out.seek(0)
-        err.seek(0)
         if process.returncode:
-            said = " ".join(err.read().decode(errors="replace").split())
-            return PlanRun(seconds, first_word, memory, f"exit {process.returncode}: {said}")
+            told = " ".join(said.decode(errors="replace").split())
+            return PlanRun(seconds, first_word, memory, f"exit {process.returncode}: {told}")
         return PlanRun(seconds, first_word, memory, "", json.loads(out.read()))
 
 

@@ -40,6 +40,9 @@ _DEAR = 100
 _SIZE_BITS = 31
 """Of a number that holds a box's size and, above it, its offset: arenas are at most 2 GB."""
 
+_NOWHERE = 1 << 62
+"""Such a number of a box that lies nowhere: above all others, beyond any gap."""
+
 _BLOCK = 1 << 21
 """How many pairs of boxes are compared at once."""
 
@@ -123,7 +126,8 @@ class Shelf:
         self.boxes = boxes
         self.fixed = fixed
         self.at = [-1] * len(boxes)
-        self._keys = np.full(len(boxes), -1, np.int64)  # offsets above sizes: one sort orders both
+        # Offsets above sizes, so that one sort orders both.
+        self._keys = np.full(len(boxes), _NOWHERE, np.int64)
 
     def put(self, box: int) -> int:
         """Place a box at the lowest offset at which it meets none of those placed; its end."""
@@ -134,7 +138,7 @@ class Shelf:
     def move(self, box: int, offset: int) -> None:
         """Have a box at an offset; nowhere, if that is -1."""
         self.at[box] = offset
-        self._keys[box] = -1 if offset < 0 else offset << _SIZE_BITS | self.boxes.sizes[box]
+        self._keys[box] = _NOWHERE if offset < 0 else offset << _SIZE_BITS | self.boxes.sizes[box]
 
     def _lowest(self, box: int) -> int:
         near = self.boxes.meets[box]
@@ -152,10 +156,9 @@ class Shelf:
     def _lowest_of_many(self, box: int, near: Numbers) -> int:
         keys = self._keys[near]
         keys.sort()
-        keys = keys[keys.searchsorted(0) :]
         size, align = self.boxes.sizes[box], self.boxes.aligns[box]
         low = keys >> _SIZE_BITS
-        if not len(low) or low[0] >= size:
+        if low[0] >= size:
             return 0
         keys &= (1 << _SIZE_BITS) - 1
         keys += low
@@ -163,8 +166,8 @@ class Shelf:
         if align != 1:
             ends = -(-ends // align) * align
         fits = low[1:] - ends[:-1] >= size
-        first = int(fits.argmax()) if len(fits) else 0
-        return int(ends[first if len(fits) and fits[first] else -1])
+        first = int(fits.argmax())
+        return int(ends[first if fits[first] else -1])
 
 
 def first_fit(

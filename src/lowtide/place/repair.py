@@ -41,6 +41,9 @@ _TURN = 2_000
 _NEVER = 1 << 50
 """The weight of boxes that stay where they are."""
 
+_FAR = 1 << 60
+"""Where boxes lie that are out: above all places."""
+
 
 def repairs(
     boxes: Boxes,
@@ -83,7 +86,7 @@ def repairs(
 
 
 class _Search:
-    """Boxes at their offsets, but for those that are out: theirs are -1."""
+    """Boxes at their offsets, but for those that are out: theirs are -1, and `_FAR` for numpy."""
 
     def __init__(
         self,
@@ -117,13 +120,17 @@ class _Search:
 
     def lower(self, target: int) -> int:
         """Take out what sticks out of `target`; how much work that was."""
-        for box in np.flatnonzero((self._lows >= 0) & (self._lows + self._sizes > target)).tolist():
-            self._move(box, -1)
-            self.out.append(box)
+        high = (self._lows < _FAR) & (self._lows + self._sizes > target)
+        for box in np.flatnonzero(high).tolist():
+            self._eject(box)
         return 1 + len(self.at) // CHEAP
 
     def _move(self, box: int, offset: int) -> None:
         self.at[box] = self._lows[box] = offset
+
+    def _eject(self, box: int) -> None:
+        self.at[box], self._lows[box] = -1, _FAR
+        self.out.append(box)
 
     def settle(self, target: int, most: int) -> tuple[int, bool]:
         """Place boxes that are out, below `target`, until none is or `most` others were looked at: how
@@ -140,8 +147,7 @@ class _Search:
             out.pop()
             if least:
                 for other in self._in_the_way(box, offset):
-                    self._move(other, -1)
-                    out.append(other)
+                    self._eject(other)
                 weight[box] += 1 + self.base[box] // _HEAVIER
                 self._weights[box] = weight[box]
             self._move(box, offset)
@@ -155,7 +161,7 @@ class _Search:
             at, sizes, end = self.at, self.boxes.sizes, offset + size
             return [o for o in near if offset - sizes[o] < at[o] < end and at[o] >= 0]
         low = self._lows[near]
-        there = (low >= 0) & (low < offset + size) & (low + self._sizes[near] > offset)
+        there = (low < offset + size) & (low + self._sizes[near] > offset)
         found: list[int] = near[there].tolist()
         return found
 
@@ -196,18 +202,16 @@ class _Search:
     def _easiest_of_many(self, box: int, near: Numbers, last: int) -> tuple[int, int]:
         """`_easiest`, by numpy."""
         size, align = self.boxes.sizes[box], self.boxes.aligns[box]
-        low = self._lows[near]
-        near, low = near[low >= 0], low[low >= 0]
-        heavy = self._weights[near]
-        place = np.concatenate((_NOTHING, np.maximum(low - (size - 1), 0), low + self._sizes[near]))
+        low, heavy = self._lows[near], self._weights[near]
+        begins = np.maximum(low - (size - 1), 0)
+        place = np.concatenate((_NOTHING, begins, low + self._sizes[near]))
         order = place.argsort()
         place = place[order]
         now = np.concatenate((_NOTHING, heavy, -heavy))[order].cumsum()
         offset = place if align == 1 else -(-place // align) * align
         fits = offset <= last
-        fits[:-1] &= (
-            offset[:-1] < place[1:]
-        )  # so that of equal places the last counts, with all changes
+        # Of equal places the last counts, with all changes.
+        fits[:-1] &= offset[:-1] < place[1:]
         now, offset = now[fits], offset[fits]
         least = int(now.min(initial=_NEVER))
         if least >= _NEVER:
