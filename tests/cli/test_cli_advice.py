@@ -161,6 +161,14 @@ def test_all_that_was_typed_is_typed_again() -> None:
     assert re.search(r"lowtide plan --\w.* -- zoo:figure1$", last)
 
 
+@pytest.mark.parametrize("given", [("--input", "resident"), ("--input=resident",)])
+def test_an_option_is_not_said_twice(given: tuple[str, ...]) -> None:
+    lines = fine(call("plan", *given, "zoo:figure1")).splitlines()
+    tips = [line.partition(": lowtide plan ")[2] for line in lines if line.startswith("tip: ")]
+    assert "zoo:figure1 --input streamed" in tips
+    assert shlex.join([*given, "zoo:figure1", "--core", "cortex-m4"]) in tips
+
+
 @pytest.mark.parametrize("flags", [("--max-ram", "64K"), ("--max-overhead", "1.5")])
 def test_a_program_with_limits_is_what_was_asked_for(flags: tuple[str, ...]) -> None:
     assert json_of("plan", "zoo:figure1", *flags)["advice"] == []

@@ -51,11 +51,31 @@ def can_be_typed(flags: Sequence[str]) -> bool:
 
 
 def again(flags: Sequence[str]) -> str:
-    """The command that was given, to be typed once more with `flags` added."""
+    """The command that was given, to be typed once more with `flags` added, or in place of what it said
+    of the same options."""
     words = list(words_given())
     at = words.index("--") if "--" in words else len(words)
     name = click.get_current_context().info_name or ""
-    return shlex.join(["lowtide", name, *words[:at], *flags, *words[at:]])
+    return shlex.join(["lowtide", name, *_but_for(words[:at], flags), *flags, *words[at:]])
+
+
+def _but_for(words: Sequence[str], flags: Sequence[str]) -> list[str]:
+    """The words without options that have one value, which `flags` give anew."""
+    anew = {
+        name
+        for param in click.get_current_context().command.params
+        if isinstance(param, click.Option) and not (param.is_flag or param.multiple)
+        if not set(flags).isdisjoint(param.opts)
+        for name in param.opts
+    }
+    found, rest = [], iter(words)
+    for word in rest:
+        option, equals, _ = word.partition("=")
+        if option not in anew:
+            found.append(word)
+        elif not equals:
+            next(rest, None)
+    return found
 
 
 def _what_is_taken() -> list[str]:
