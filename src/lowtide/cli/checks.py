@@ -42,7 +42,7 @@ from lowtide.cli.options import (
     show,
 )
 from lowtide.cli.writing import a_file, output_option, replacing, tables
-from lowtide.commands.options import CHECKS
+from lowtide.commands.option import CHECKS
 from lowtide.errors import DiffersError, LowtideError, UsageError
 
 if TYPE_CHECKING:

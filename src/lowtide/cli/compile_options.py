@@ -18,7 +18,8 @@ from lowtide.cli.advice import or_what_fits
 from lowtide.cli.given import Decorator, given, kept
 from lowtide.cli.helping import complete_boards, complete_cores, complete_mcus
 from lowtide.cli.options import Bytes, Factor, load, part_options, progress
-from lowtide.commands.options import CHECKS, OPTIONS, PART, WHAT, Option, Options, from_plan
+from lowtide.commands.option import CHECKS, PART, WHAT, Option
+from lowtide.commands.options import OPTIONS, Options, from_plan
 from lowtide.errors import UsageError
 
 if TYPE_CHECKING:

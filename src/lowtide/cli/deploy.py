@@ -33,7 +33,7 @@ from lowtide.cli.options import (
 )
 from lowtide.cli.together import compile_together, others_argument, shared_option
 from lowtide.cli.writing import a_bundle, a_file, a_picture, output_option, replacing
-from lowtide.commands.options import PART
+from lowtide.commands.option import PART
 from lowtide.errors import UsageError
 
 if TYPE_CHECKING:

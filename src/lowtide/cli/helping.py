@@ -9,7 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from lowtide.cli.writing import OutputOption, check_outputs, force_option
-from lowtide.commands.options import GROUPS
+from lowtide.commands.option import GROUPS
 
 _EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "analyze": ("model.tflite", "zoo:ds-cnn-kws --plot memory.png", "model.tflite --json"),

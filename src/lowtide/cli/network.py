@@ -22,7 +22,7 @@ from lowtide.cli.options import (
     show,
 )
 from lowtide.cli.writing import a_file, a_picture, output_option, replacing, tables
-from lowtide.commands.options import CHECKS
+from lowtide.commands.option import CHECKS
 from lowtide.errors import UsageError
 from lowtide.files import write_atomically, write_below
 from lowtide.kinds import TFLITE

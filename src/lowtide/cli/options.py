@@ -19,7 +19,7 @@ import click
 
 from lowtide.cli.given import Decorator, given, kept
 from lowtide.cli.helping import HelpfulCommand, ModelName
-from lowtide.commands.options import WHAT
+from lowtide.commands.option import WHAT
 from lowtide.effort import Budget, watched
 from lowtide.errors import UsageError
 from lowtide.sizes import MOST_FILE, bytes_of

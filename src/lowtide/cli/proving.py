@@ -19,7 +19,7 @@ from lowtide.cli.compile_options import (
 from lowtide.cli.given import grouped
 from lowtide.cli.options import answer, load, model_command, progress
 from lowtide.cli.writing import a_file, output_option, replacing
-from lowtide.commands.options import CHECKS
+from lowtide.commands.option import CHECKS
 from lowtide.errors import UsageError
 
 

@@ -14,7 +14,7 @@ from lowtide.cli.given import given, grouped
 from lowtide.cli.helping import ModelName
 from lowtide.cli.options import answer
 from lowtide.cli.writing import replacing
-from lowtide.commands.options import PART
+from lowtide.commands.option import PART
 from lowtide.errors import UsageError
 
 if TYPE_CHECKING:

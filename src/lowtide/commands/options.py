@@ -7,15 +7,15 @@ docs/words.md are made from `OPTIONS`. Whoever adds an option adds a field, with
 Nothing that takes long is imported before it is asked for: `lowtide --help` reads this.
 """
 
-# ruff: noqa: RUF009  # _option makes fields, which are nobody's to change
+# ruff: noqa: RUF009  # option_field makes fields, which are nobody's to change
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from math import inf
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
-from lowtide.arguments import number, whole
+from lowtide.commands.option import PART, ROWS, WHAT, WORK, Option, Read, option_field
 from lowtide.errors import UsageError
 from lowtide.modes import (
     Allocator,
@@ -27,117 +27,11 @@ from lowtide.modes import (
     OutputMode,
     Schedule,
 )
-from lowtide.sizes import bytes_of
 from lowtide.target import ANY, Target
 
 if TYPE_CHECKING:
     from lowtide.plans.cost import CostModel
     from lowtide.rows.stages import Choice
-
-WHAT: Final = "What is compiled"
-ROWS: Final = "Inputs and outputs"
-WORK: Final = "RAM and computation"
-PART: Final = "Target and generated C"
-CHECKS: Final = "Checks"
-GROUPS: Final = (WHAT, ROWS, WORK, PART, CHECKS)
-"""Titles below which help lists options; those of a command alone come first, below none of them."""
-
-Kind = Literal["choice", "switch", "bytes", "factor", "core", "name", "count"]
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """What is told of a field of `Options`: its flag ("": Python alone has it), and what it does.
-
-    The values of a choice are `choices`; a factor or count is `within` two numbers. `plan` is None if a
-    plan that is given leaves it open; else the plan says it, in its file by this key, or ("") by its
-    stages.
-    """
-
-    flag: str
-    group: str
-    help: str
-    amount: Literal["bytes", "factor", "core", "name", "count"] = "name"
-    metavar: str | None = None
-    choices: tuple[str, ...] = ()
-    within: tuple[float, float] = (-inf, inf)
-    plan: str | None = None
-    name: str = ""
-    default: Any = None
-
-    @property
-    def kind(self) -> Kind:
-        """What its values are."""
-        if self.choices:
-            return "choice"
-        return "switch" if isinstance(self.default, bool) else self.amount
-
-    def words(self, value: Any) -> list[str]:
-        """What to type for a value."""
-        on, _, off = self.flag.partition("/")
-        if self.kind == "switch":
-            return [on if value else off]
-        if isinstance(value, Target):
-            return [on, value.core] if value.flash is None else ["--mcu", value.flash.part]
-        return [on, f"{value:g}" if isinstance(value, float) else str(value)]
-
-    def read(self, value: Any) -> Any:
-        """A value as programs write it. Raises UsageError if there is no such value."""
-        if self.kind == "choice" and value not in self.choices:
-            raise UsageError(
-                f"{self.name} cannot be {value!r}", f"use one of: {', '.join(self.choices)}"
-            )
-        if value is None and self.default is None:
-            return None
-        match self.kind:
-            case "bytes":
-                return bytes_of(value, self.name)
-            case "count":
-                return whole(self.name, value, *self.within)
-            case "factor":
-                return number(self.name, value, *self.within)
-            case "core" if isinstance(value, str):
-                from lowtide.machines.board import find_target
-
-                return find_target(value)
-        if not isinstance(value, self._type):
-            raise UsageError(f"{self.name} cannot be {value!r}", f"use {_INSTEAD[self.kind]}")
-        return value
-
-    @property
-    def _type(self) -> type:
-        """Of its values, where their type is all that they have to be."""
-        return {"switch": bool, "core": Target}.get(self.kind, str)
-
-
-_INSTEAD: Final[Mapping[Kind, str]] = {
-    "switch": "True or False",
-    "core": 'the name of a core, such as "cortex-m4"',
-    "name": "a string",
-    "choice": "a string",
-}
-
-
-_Given = TypeVar("_Given", contravariant=True)
-_Kept = TypeVar("_Kept", covariant=True)
-
-
-class Read(Generic[_Given, _Kept]):
-    """A field that is given as one type and kept as another, for type checkers: they take it from what
-    a descriptor with these methods does. In fact the value itself is there, read by `__post_init__`."""
-
-    if TYPE_CHECKING:
-
-        def __get__(self, instance: object, owner: type[object]) -> _Kept: ...
-
-        def __set__(self, instance: object, value: _Given) -> None: ...
-
-
-def _option(default: Any, *told: Any, **more: Any) -> Any:
-    """A field with this default, and what is told of it."""
-    return field(
-        default=default, metadata={"option": Option(*told, **{**more, "default": default})}
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +79,7 @@ class Options:
     command line. Raises UsageError for impossible values, and for options that exclude each other.
     """
 
-    schedule: Schedule = _option(
+    schedule: Schedule = option_field(
         "rows",
         "--schedule",
         WORK,
@@ -194,7 +88,7 @@ class Options:
         choices=get_args(Schedule),
         plan="",
     )
-    allocator: Allocator = _option(
+    allocator: Allocator = option_field(
         "planned",
         "--allocator",
         WORK,
@@ -204,7 +98,7 @@ class Options:
         choices=get_args(Allocator),
         plan="",
     )
-    input_mode: InputMode = _option(
+    input_mode: InputMode = option_field(
         "resident",
         "--input",
         ROWS,
@@ -213,7 +107,7 @@ class Options:
         choices=get_args(InputMode),
         plan="input",
     )
-    output_mode: OutputMode = _option(
+    output_mode: OutputMode = option_field(
         "resident",
         "--output",
         ROWS,
@@ -221,7 +115,7 @@ class Options:
         choices=get_args(OutputMode),
         plan="output",
     )
-    hop: int | None = _option(
+    hop: int | None = option_field(
         None,
         "--hop",
         ROWS,
@@ -232,7 +126,7 @@ class Options:
         within=(1, inf),
         plan="hop",
     )
-    hop_axis: int | None = _option(
+    hop_axis: int | None = option_field(
         None,
         "--hop-axis",
         ROWS,
@@ -243,7 +137,7 @@ class Options:
         within=(1, inf),
         plan="hop_axis",
     )
-    keep: int | None = _option(
+    keep: int | None = option_field(
         None,
         "--keep",
         ROWS,
@@ -255,21 +149,21 @@ class Options:
         within=(0, inf),
         plan="keep",
     )
-    preserve_input: bool = _option(
+    preserve_input: bool = option_field(
         False,
         "--preserve-input",
         ROWS,
         "Don't overwrite inputs in the arena while running.",
         plan="preserve_input",
     )
-    quantized_io: bool = _option(
+    quantized_io: bool = option_field(
         False,
         "--quantized-io",
         WHAT,
         "Drop a QUANTIZE or DEQUANTIZE at the model's boundary: take and return integers.",
         plan="quantized_io",
     )
-    input_layout: Layout = _option(
+    input_layout: Layout = option_field(
         "file",
         "--input-layout",
         WHAT,
@@ -278,7 +172,7 @@ class Options:
         choices=get_args(Layout),
         plan="input_layout",
     )
-    output_layout: Layout = _option(
+    output_layout: Layout = option_field(
         "file",
         "--output-layout",
         WHAT,
@@ -287,7 +181,7 @@ class Options:
         choices=get_args(Layout),
         plan="output_layout",
     )
-    input_type: InputType = _option(
+    input_type: InputType = option_field(
         "file",
         "--input-type",
         WHAT,
@@ -295,17 +189,17 @@ class Options:
         choices=get_args(InputType),
         plan="input_type",
     )
-    simplify: bool = _option(
+    simplify: bool = option_field(
         True,
         "--simplify/--no-simplify",
         WHAT,
         "Remove constant channels (default; exact), or compute everything in the file.",
         plan="simplified",
     )
-    align: Read[int | str, int] = _option(
+    align: Read[int | str, int] = option_field(
         16, "--align", WORK, "Alignment of tensors, in bytes.", "bytes"
     )
-    max_overhead: float | None = _option(
+    max_overhead: float | None = option_field(
         None,
         "--max-overhead",
         WORK,
@@ -316,7 +210,7 @@ class Options:
         within=(1.0, inf),
         plan="",
     )
-    max_ram: Read[int | str | None, int | None] = _option(
+    max_ram: Read[int | str | None, int | None] = option_field(
         None,
         "--max-ram",
         WORK,
@@ -327,7 +221,7 @@ class Options:
         "BYTES",
         plan="",
     )
-    cost: Cost = _option(
+    cost: Cost = option_field(
         "macs",
         "--cost",
         WORK,
@@ -335,7 +229,7 @@ class Options:
         "for slow flash count as well.",
         choices=get_args(Cost),
     )
-    fastest: bool = _option(
+    fastest: bool = option_field(
         False,
         "--fastest",
         WORK,
@@ -343,14 +237,14 @@ class Options:
         "of waiting for slow flash count as well.",
         plan="",
     )
-    smallest: bool = _option(
+    smallest: bool = option_field(
         False,
         "--smallest",
         WORK,
         "Take the plan with the least RAM that computes nothing twice, whatever its instructions.",
         plan="",
     )
-    target: Read[Target | str, Target] = _option(
+    target: Read[Target | str, Target] = option_field(
         ANY,
         "--core",
         PART,
@@ -359,16 +253,16 @@ class Options:
         "core",
         "NAME",
     )
-    slices: bool = _option(
+    slices: bool = option_field(
         False,
         "--slices",
         PART,
         "Add NAME_invoke_some, which runs a slice of about as many instructions as you ask for.",
     )
-    name: str | None = _option(
+    name: str | None = option_field(
         None, "--name", PART, "Prefix of all C names (default: from the file).", "name", "ID"
     )
-    effort: float = _option(
+    effort: float = option_field(
         1.0,
         "--effort",
         WORK,
@@ -378,7 +272,7 @@ class Options:
         "F",
         within=(0.001, 1000),
     )
-    rounding: EngineName = _option("tflm", "", "", "", choices=get_args(EngineName))
+    rounding: EngineName = option_field("tflm", "", "", "", choices=get_args(EngineName))
     stages: tuple[Choice, ...] | None = None
     stages_of: str | None = None
 
