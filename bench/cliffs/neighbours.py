@@ -89,9 +89,10 @@ KNOWN: tuple[Known, ...] = (
         "products go by fours, which each row of the window begins anew",
     ),
     Known(
-        ("concat",),
-        (("channels", _ONE),),
-        "a step costs more than the few bytes of its rows: they take as long as twice as many",
+        ("concat", "global"),
+        (("channels", _ONE), ("height", (8, 20))),
+        "a step costs more than what it does with the few bytes of its rows: of a tall map, which is eaten "
+        "row by row, each has one",
     ),
     Known(
         ("depthwise",),

@@ -57,6 +57,9 @@ class Pool(Windowed):
             found["single_fours"] = found.pop("joined_fours")
             found["single_begun"] = found.pop("begun_fours")
         found["joined_rest"] = taps * (of.in_c % 4)
+        # Beginning a loop over fours of channels, and one over those that are left.
+        found["loops_fours"] = taps * (of.in_c >= 4)
+        found["loops_rest"] = taps * (of.in_c % 4 > 0)
         found["begun_rest"] = rows * (of.in_c % 4)
         if of.taps == 1:
             found["made_fours"] *= _UNDIVIDED
