@@ -117,6 +117,19 @@ def apart() -> bytes:
     return net.bytes()
 
 
+def planes() -> bytes:
+    """Planes of an image to pixels and back, which join and split runs of one value."""
+    net = Net(np.int8)
+    pixels = net.op("TRANSPOSE", [net.input((1, 3, 6, 5)), net.const([0, 2, 3, 1])], (1, 6, 5, 3))
+    net.op("TRANSPOSE", [pixels, net.const([0, 3, 1, 2])], (1, 3, 6, 5))
+    return net.build()
+
+
+def test_what_moves_planes_costs_as_what_joins_them() -> None:
+    for line in lines_of(planes(), "cortex-m4"):
+        assert "lt_concat_row/outer=30 " in line and "lt_concat_row/work=90" in line, line
+
+
 def models() -> Iterator[bytes]:
     """Networks of the zoo, blocks of odd channels, convolutions of all kinds, and what moves values."""
     yield from map(transposed, ("int8", "int16"))
@@ -130,6 +143,7 @@ def models() -> Iterator[bytes]:
     yield wide_windows()
     yield far_from_words()
     yield apart()
+    yield planes()
     yield from map(moving_network, range(60))
 
 

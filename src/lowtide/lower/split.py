@@ -9,6 +9,8 @@ import numpy as np
 
 from lowtide.ir import Tensor
 from lowtide.lower.common import Context, Lowering
+from lowtide.lower.concat import joins
+from lowtide.lower.counts import Counted
 from lowtide.lower.joins import join_of
 from lowtide.lower.move import (
     MOVABLE,
@@ -65,11 +67,13 @@ def _take_apart(
     rows = math.prod(source.shape[:dims])
     if axis >= dims:
         runs = math.prod(source.shape[dims:axis])
-        sizes = np.array([out.bytes // (rows * runs) for out, _ in made])
+        sizes = [out.bytes // (rows * runs) for out, _ in made]
         params = Params(
             "lt_join",
-            (("bytes", Array("int32_t", sizes)), ("runs", runs), ("count", len(made))),
+            (("bytes", Array("int32_t", np.array(sizes))), ("runs", runs), ("count", len(made))),
         )
+        columns = source.shape[2] if len(source.shape) == 4 else 1
+        done = {f"lt_concat_row/{name}": n for name, n in joins(rows * runs, sizes).items()}
         return context.node(
             kernel="lt_split_row",
             header="lt_move.h",
@@ -77,6 +81,7 @@ def _take_apart(
             inputs=(port(source, rows, range(rows)),),
             outputs=tuple(port(out, rows, range(rows)) for out, _ in made),
             steps=rows,
+            work=Counted.of(columns, **done),  # the same loops, with the copies turned round
         )
     nodes, at = [], 0
     for out, shape in made:

@@ -13,6 +13,8 @@ import numpy as np
 
 from lowtide.ir import Tensor
 from lowtide.lower.common import Context, Lowering, whole
+from lowtide.lower.concat import joins
+from lowtide.lower.counts import Counted
 from lowtide.lower.move import (
     MOVABLE,
     Shape,
@@ -106,7 +108,10 @@ def _planes(context: Context, source: Tensor, out: Tensor, perm: Shape, size: in
     pixels = port(image, height, range(height))
     lines = Port(flat.id, planes * height, width * size, count=planes, dilation=height)
     inputs, outputs = (lines, pixels) if image is out else (pixels, lines)
-    return Node(context.op.id, kernel, "lt_move.h", params, (inputs,), (outputs,), steps=height)
+    copies = joins(height * width, [size] * planes)
+    work = Counted.of(width, **{f"lt_concat_row/{name}": n for name, n in copies.items()})
+    made = context.op.id, kernel, "lt_move.h", params, (inputs,), (outputs,)
+    return Node(*made, steps=height, work=work)
 
 
 LOWERINGS = {"TRANSPOSE": Lowering(_transpose, MOVABLE)}
