@@ -91,8 +91,7 @@ KNOWN: tuple[Known, ...] = (
     Known(
         ("concat", "global"),
         (("channels", _ONE), ("height", (8, 20))),
-        "a step costs more than what it does with the few bytes of its rows: of a tall map, which is eaten "
-        "row by row, each has one",
+        "a step costs more than the few bytes of its rows; the rows of a tall map are eaten one by one",
     ),
     Known(
         ("depthwise",),
