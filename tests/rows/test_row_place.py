@@ -44,8 +44,8 @@ def offsets_of(table: RowTable, placement: Placement, steps: tuple[Step, ...]) -
             for number, row in enumerate(rows_of(cut)):
                 assert number == 0 or row not in at
                 at[row] = at[cut.first] + number * cut.size
-        else:
-            assert cut.first not in table.kept or cut.count == 1 or cut.first not in at
+        elif cut.count > 1 and cut.first in table.kept and cut.first in at:
+            assert at.keys() >= set(rows_of(cut))
     for number, (node, _) in enumerate(steps):
         scratch = len(table.size) + number
         assert (scratch in at) == (table.scratch[node] > 0)
@@ -56,11 +56,12 @@ def offsets_of(table: RowTable, placement: Placement, steps: tuple[Step, ...]) -
 
 def check_contiguous(table: RowTable, at: Mapping[int, int], arena: int, align: int) -> None:
     """Inputs as the caller writes them, one after the other from 0, or so that the last ends where the
-    arena does; outputs as one piece each."""
+    arena does, or above an output that lies at 0; outputs as one piece each."""
     inputs = [cut for cut in table.cuts if cut.first in table.given]
     top = at[inputs[0].first] if inputs else 0
     size = sum(-(-cut.size * cut.count // align) * align for cut in inputs)
-    assert top == 0 or 0 <= arena - (top + size) < max(WORD, align)
+    below = [cut for cut in table.cuts if cut.first in table.kept and at.get(cut.first) == 0]
+    assert top == 0 or 0 <= arena - (top + size) < max(WORD, align) or below
     for cut in table.cuts:
         rows = rows_of(cut)
         if cut.first in table.given:
@@ -182,6 +183,30 @@ def test_rows_take_the_place_of_dying_rows() -> None:
     placement = placed(table, steps)
     check(table, steps, placement)
     assert placement.arena_bytes == placement.lower_bound_bytes == 9 * 16
+
+
+@pytest.mark.parametrize("size", [16, 18])
+def test_an_output_takes_the_place_of_its_input_row_by_row(size: int) -> None:
+    """Each row is made of three. Rows that are no words lie in one piece from the first on."""
+    sketch = Sketch()
+    source, out = sketch.tensor(8, size), sketch.tensor(8, size)
+    around = [tuple(range(max(0, row - 1), min(8, row + 2))) for row in range(8)]
+    reads = [tuple(source.first + row for row in rows) for rows in around]
+    sketch.node(reads, [(row,) for row in rows_of(out)])
+    table = sketch.table([source], [out])
+    steps = tuple(layer_by_layer(table))
+    placement = placed(table, steps)
+    check(table, steps, placement)
+    assert placement.arena_bytes == (10 if size % WORD == 0 else 16) * size
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 3))
+def test_rows_of_outputs_apart_are_never_worse(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = random_table(seed)
+    plan = plan_rows(table)
+    apart = placed(table, plan.steps)
+    monkeypatch.setattr("lowtide.place.rows.growing", lambda *_: frozenset())
+    assert apart.arena_bytes <= placed(table, plan.steps).arena_bytes
 
 
 def test_rows_of_odd_sizes_are_padded_and_inputs_are_not() -> None:

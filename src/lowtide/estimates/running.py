@@ -10,7 +10,7 @@ import numpy as np
 
 from lowtide.estimates.forms import beside_scratch, cheapest_within, levels, worth_most
 from lowtide.lower.nodes import AnyNode, Node
-from lowtide.place.rows import ROOM, modest
+from lowtide.place.row_boxes import ROOM, modest
 from lowtide.plans.cost import CostModel, features
 from lowtide.plans.peaks import GroupedRows
 from lowtide.plans.worth import Costs

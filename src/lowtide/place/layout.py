@@ -12,7 +12,8 @@ from lowtide.ir import Graph
 from lowtide.ir.liveness import in_arena, lifetimes
 from lowtide.lower.nodes import Node, Port
 from lowtide.place import ALLOCATORS, Item, Move, Placement, Problem, Rectangle, validate
-from lowtide.place.rows import FULL, WORD, Placing
+from lowtide.place.row_boxes import WORD
+from lowtide.place.rows import FULL, Placing
 from lowtide.rows.stages import Segment, Step, live_bytes
 from lowtide.rows.table import Cut, RowTable
 

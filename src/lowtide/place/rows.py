@@ -3,27 +3,30 @@
 The caller writes a resident input as one piece, so its rows have fixed offsets from the arena's start,
 or from its end; they still die one by one, and other rows take their place. At the end the first of them
 are next to what was free before, and at the start they often leave more room for what is left until
-last: both are tried. All other rows, and the scratch memory of each step, lie wherever they fit.
+last: both are tried. A resident output is one piece, too, where its rows are born one by one: it is
+placed as a whole, or its rows lie at fixed offsets from the arena's start, below the input, whose first
+rows make room for them. All other rows, and the scratch memory of each step, lie wherever they fit.
 
 How they are searched for is in `place.anytime`: more effort never gives a larger arena.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 
 import numpy as np
 
-from lowtide.place import Item, Placement, Problem
+from lowtide.place import Placement
 from lowtide.place.anytime import Anytime
-from lowtide.place.firstfit import Boxes, boxes_of, height, pairs_of, placement_of
+from lowtide.place.firstfit import Boxes, height, pairs_of, placement_of
 from lowtide.place.holes import bound_around
 from lowtide.place.rhythm import Level, level_of, rings, round_of, walls_of
-from lowtide.rows.stages import Segment, Step, live_bytes, live_in
-from lowtide.rows.table import Cut, Ints, RowTable
+from lowtide.place.row_boxes import RowBoxes, growing, row_boxes
+from lowtide.rows.stages import Segment, Step
+from lowtide.rows.table import Ints, RowTable
 
 FULL = 2_000_000
 QUICK = 200_000
@@ -40,10 +43,11 @@ class Placing:
     """Where rows and scratch lie, better with each effort; all placements are validated.
 
     `lives` are those of `row_lives`; `align` is that of a row's start, in bytes.
-    Item r is row r of the table; item (number of rows + k) is the scratch of step k. A kept tensor
-    is one item under its first row, as the caller reads it as one piece; so is a given tensor whose
-    rows are no multiple of `align`. So are tensors that need not save memory, since rows that lie one
-    after the other need no table of places.
+    Item r is row r of the table; item (number of rows + k) is the scratch of step k. A given tensor
+    whose rows are no multiple of `align` is one item under its first row, as the caller writes it as one
+    piece. So are tensors that need not save memory, since rows that lie one after the other need no
+    table of places. A kept tensor, which the caller reads as one piece, is one item as well, or its rows
+    lie at fixed offsets, whichever places better.
     """
 
     def __init__(
@@ -55,64 +59,66 @@ class Placing:
         *,
         align: int = 4,
     ) -> None:
-        items, fixed = _items(table, steps, lives, align)
-        self._problem = Problem(tuple(items), align)
-        self._boxes = boxes = boxes_of(self._problem)
-        ids = [items[index].id for index in boxes.index]
-        known = {box: fixed[item] // align for box, item in enumerate(ids) if item in fixed}
-        kinds = _kinds(table, steps, ids)
-        own = [
-            kind if 0 <= kind < len(table.cuts) else -1 - box
-            for box, kind in enumerate(kinds.tolist())
-        ]
         borders = _borders(table, segments)
-        ends = [at + boxes.sizes[box] for box, at in known.items()]
-        self._least = max([self._problem.lower_bound() // align, *ends])
 
-        def search(boxes: Boxes, known: Mapping[int, int]) -> Anytime:
+        def search(of: RowBoxes, boxes: Boxes, known: Mapping[int, int]) -> Anytime:
+            kinds = _kinds(table, steps, of.ids)
+            own = [
+                kind if 0 <= kind < len(table.cuts) else -1 - box
+                for box, kind in enumerate(kinds.tolist())
+            ]
             rows = Level(boxes, known, np.arange(len(boxes)), own)
             levels = partial(_levels, table, steps, segments, rows, kinds)
-            return Anytime(rows, levels, borders, max(self._least, bound_around(boxes, known)))
+            least = max([of.least, *(at + boxes.sizes[box] for box, at in known.items())])
+            return Anytime(rows, levels, borders, max(least, bound_around(boxes, known)))
 
-        searches = [_Way(search(boxes, known), 1, None)]
-        if known:
-            each = zip(boxes.sizes, boxes.aligns, strict=True)
-            turned = replace(boxes, sizes=tuple(-(-size // of) * of for size, of in each))
-            found = search(turned, _upside_down(turned, known))
-            searches.append(_Way(found, _LESS, turned))
-        self._ways = sorted(searches, key=lambda way: way.search.bound)
+        found = row_boxes(table, steps, lives, align, grown=frozenset())
+        ways = [_Way(search(found, found.boxes, found.given), 1, found)]
+        if found.given:
+            known = _upside_down(found.turned, found.given)
+            ways.append(_Way(search(found, found.turned, known), _LESS, found, turned=True))
+        if grown := growing(table, lives, align):
+            each = row_boxes(table, steps, lives, align, grown=grown)
+            ways.append(_Way(search(each, each.boxes, each.above_grown), 1, each))
+        self._ways = sorted(ways, key=lambda way: way.search.bound)
 
     @property
     def pairs(self) -> int:
         """How many pairs of boxes are live together."""
-        return sum(map(len, self._boxes.meets))
+        rows = {id(way.rows): way.rows for way in self._ways}
+        return sum(len(near) for of in rows.values() for near in of.boxes.meets)
 
     def within(self, effort: int = FULL) -> Placement:
         """The best placement found by so much effort in each search, as for `QUICK`: what was done
         before is not done again, and more effort never gives a larger arena."""
-        effort = min(effort, _PER_BOX * len(self._boxes))
-        first, *others = self._ways
-        offsets = first.until(effort)
+        best, *others = self._ways
+        offsets = best.until(effort)
         for way in others:
-            if height(self._boxes, offsets) > way.search.bound:
-                offsets = min(offsets, way.until(effort), key=partial(height, self._boxes))
-        return placement_of("rows", self._problem, self._boxes, offsets)
+            top = height(best.rows.boxes, offsets)
+            if top > way.search.bound:
+                found = way.until(effort)
+                if height(way.rows.boxes, found) < top:
+                    best, offsets = way, found
+        return placement_of("rows", best.rows.problem, best.rows.boxes, offsets)
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """A search that may do this part of what is to be done; its boxes are `turned` upside down."""
+    """A search that may do this part of what is to be done; its boxes are those of `rows`, or these
+    `turned` upside down."""
 
     search: Anytime
     part: int
-    turned: Boxes | None
+    rows: RowBoxes
+    turned: bool = False
 
     def until(self, effort: int) -> list[int]:
         """The best offsets that are found with so much effort, counted from below."""
+        effort = min(effort, _PER_BOX * len(self.rows.boxes))
         found = self.search.until(effort // self.part)
-        if self.turned is None:
+        if not self.turned:
             return found
-        return [*_upside_down(self.turned, dict(enumerate(found))).values()]
+        return [*_upside_down(self.rows.turned, dict(enumerate(found))).values()]
 
 
 _LESS = 4
@@ -195,95 +201,6 @@ def _each(
                 found[int(kind)] = max(found.get(int(kind), 0), int(count))
         first = last
     return found
-
-
-def _items(
-    table: RowTable, steps: Sequence[Step], lives: Mapping[int, tuple[int, int]], align: int
-) -> tuple[list[Item], dict[int, int]]:
-    """What is to be placed, and where those lie of which that is given, in bytes: see `Placing`."""
-    pieces = {
-        cut.first: cut
-        for cut in table.cuts
-        if cut.first in table.kept or (cut.first in table.given and cut.size % align)
-    }
-    if _pairs(lives) > _MOST_PAIRS:
-        pieces = {cut.first: cut for cut in table.cuts}
-    else:
-        start, end = np.zeros((2, len(table.size)), np.int64)
-        start[list(lives)], end[list(lives)] = (
-            np.array(list(lives.values()), np.int64).reshape(-1, 2).T
-        )
-        live = np.array(live_bytes(table, steps, lives), np.int64)
-        found, _ = modest(table, start, end, live, pieces.keys() | table.given)
-        pieces |= {cut.first: cut for cut in found}
-    items: list[Item] = []
-    fixed: dict[int, int] = {}
-    top = 0
-    for cut in table.cuts:
-        rows = [row for row in range(cut.first, cut.first + cut.count) if row in lives]
-        if cut.first in pieces:
-            if not rows:
-                continue
-            span = (min(lives[r][0] for r in rows), max(lives[r][1] for r in rows))
-            if cut.first in table.given:
-                fixed[cut.first], top = (
-                    top,
-                    top + -(-cut.size * cut.count // align) * align,
-                )
-            items.append(Item(cut.first, cut.size * cut.count, *span))
-            continue
-        for row in rows:
-            if cut.first in table.given:
-                fixed[row], top = top, top + cut.size
-            items.append(Item(row, cut.size, *lives[row]))
-    items += [Item(row, table.size[row], *lives[row], WORD) for row in table.lasting if row >= 0]
-    for k, (node, _) in enumerate(steps):
-        if table.scratch[node]:
-            items.append(Item(len(table.size) + k, table.scratch[node], k + 1, k + 2, WORD))
-    return items, fixed
-
-
-WORD = 4
-"""What scratch memory is aligned to, in bytes."""
-
-_MOST_PAIRS = 1 << 25
-"""Of rows that are live together, each of which is looked at: 8,000 rows at once. Where there are more,
-tensors are placed as one piece each."""
-
-
-def _pairs(lives: Mapping[int, tuple[int, int]]) -> int:
-    """How many pairs of rows are live together at some time."""
-    starts, ends = (np.sort([life[side] for life in lives.values()]) for side in (0, 1))
-    return int((np.arange(len(starts)) - np.searchsorted(ends, starts, side="right")).sum())
-
-
-ROOM = 0.8
-"""Of the peak: what may be live beside a tensor that is placed as one piece, with all of it."""
-
-
-def modest(
-    table: RowTable, start: Ints, end: Ints, live: Ints, apart: Collection[int]
-) -> tuple[list[Cut], Ints]:
-    """Tensors that can be live as a whole from their first row to their last, far below the peak, and
-    what is live then; but for those of which a row is `apart`.
-
-    Row r is live in slots `start[r]` to `end[r]` - 1, and `live[t]` bytes are in slot t. The smallest
-    tensors first: each leaves less room for the others.
-    """
-    live = live.copy()
-    most = int(live.max(initial=0) * ROOM)
-    found = []
-    for cut in sorted(table.cuts, key=lambda cut: cut.size * cut.count):
-        rows = cut.first + np.flatnonzero(end[cut.first : cut.first + cut.count])
-        if len(rows) < 2 or cut.first in apart:
-            continue
-        first, last = int(start[rows].min()), int(end[rows].max())
-        own = live_in(start[rows] - first, end[rows] - first, table.sizes[rows], last - first)
-        span = live[first:last] - own + cut.size * cut.count
-        if span.max() <= most:
-            live[first:last] = span
-            found.append(cut)
-    return found, live
 
 
 def _borders(table: RowTable, segments: Sequence[Segment]) -> list[int]:

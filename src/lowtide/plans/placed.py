@@ -44,8 +44,10 @@ class PlacedPlan:
 
     @property
     def bound_bytes(self) -> int:
-        """No placement of the rows, and of the scratch memory that each step is to have, is smaller."""
-        return self.before.lower_bound_bytes
+        """No placement of the rows, and of the scratch memory that each step is to have, is smaller,
+        even if it takes tensors apart that lie in one piece in this one."""
+        peak = max((stage.peak_bytes for stage in self.plan.stages), default=0)
+        return min(self.before.lower_bound_bytes, peak)
 
     @property
     def arena_bytes(self) -> int:

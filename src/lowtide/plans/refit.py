@@ -14,7 +14,7 @@ import numpy as np
 from lowtide.lower.nodes import AnyNode, Node
 from lowtide.place import Placement
 from lowtide.place.layout import RowLayout
-from lowtide.place.rows import WORD
+from lowtide.place.row_boxes import WORD
 from lowtide.plans.changes import Run, Worth, parts_of, worthwhile
 from lowtide.rows.scheduled import Scheduled
 from lowtide.rows.table import Ints
