@@ -20,8 +20,9 @@ from lowtide.rows.table import Cut, Ints, RowTable
 
 @dataclass(frozen=True, eq=False)
 class RowBoxes:
-    """What is to be placed. Of the boxes, `given` ones lie at these offsets, as the caller writes them
-    one after the other, or higher by the same for all; `grown` ones at these, above 0."""
+    """What is to be placed, and its boxes: `ids[b]` is the item of box b. Those of inputs, which are
+    `given`, lie one after the other at these offsets, or higher by the same for all; those of outputs
+    that are `grown` row by row, at these from 0 on. Offsets are in units of the alignment."""
 
     problem: Problem
     boxes: Boxes
@@ -44,11 +45,14 @@ class RowBoxes:
     def above_grown(self) -> Mapping[int, int]:
         """Where given boxes lie above grown ones, as low as they can: rows of the one take the place of
         rows of the other, which die first where they begin."""
-        of, up = self.boxes, 0
-        for low, at in self.grown.items():
-            for high, begin in self.given.items():
-                if of.starts[low] < of.ends[high] and of.starts[high] < of.ends[low]:
-                    up = max(up, at + of.sizes[low] - begin)
+        starts, ends, sizes = (
+            np.array(of, np.int64) for of in (self.boxes.starts, self.boxes.ends, self.boxes.sizes)
+        )
+        low, high = (np.array(list(of), np.intp) for of in (self.grown, self.given))
+        top = np.array(list(self.grown.values()), np.int64) + sizes[low]
+        begin = np.array(list(self.given.values()), np.int64)
+        together = (starts[low][:, None] < ends[high]) & (starts[high] < ends[low][:, None])
+        up = int(np.where(together, top[:, None] - begin, 0).max(initial=0))
         return {**self.grown, **{box: at + up for box, at in self.given.items()}}
 
 
@@ -60,6 +64,7 @@ def row_boxes(
     *,
     grown: frozenset[int],
 ) -> RowBoxes:
+    """The boxes of all that has a life; of kept tensors, those are one box each that are not `grown`."""
     items, given, lying = _items(table, steps, lives, align, grown)
     problem = Problem(tuple(items), align)
     boxes = boxes_of(problem)
@@ -72,7 +77,8 @@ def row_boxes(
 
 
 def growing(table: RowTable, lives: Mapping[int, tuple[int, int]], align: int) -> frozenset[int]:
-    """The first rows of kept tensors that can grow row by row, each at its place from the first on."""
+    """The first rows of outputs that can grow row by row: each row has its place in the tensor from the
+    start, and takes it when it is made."""
     if _pairs(lives) > _MOST_PAIRS:
         return frozenset()
     return frozenset(
