@@ -16,7 +16,8 @@ from random import Random
 import numpy as np
 
 from bench.cliffs.networks import network
-from bench.cliffs.points import SHARED, Point
+from bench.cliffs.grid import Point
+from bench.cliffs.points import SHARED
 from bench.cliffs.signal_networks import KINDS, signal_network
 from lowtide.commands.options import Options
 from lowtide.commands.passing import passed

@@ -138,8 +138,8 @@ _SMALL = 7
 """Bytes of a run that are copied in place, on a core that loads words from anywhere (lt_move.c)."""
 
 
-def joins(runs: int, sizes: Sequence[int]) -> dict[str, float]:
-    """What is done to copy so many runs of each size, in bytes."""
+def joins(runs: int, sizes: Sequence[int], *, splits: bool = False) -> dict[str, float]:
+    """What is done to copy so many runs of each size, in bytes, to where they are joined, or from it."""
     found: dict[str, float] = {
         "written": runs * sum(sizes),
         "work": runs * len(sizes),
@@ -151,7 +151,8 @@ def joins(runs: int, sizes: Sequence[int]) -> dict[str, float]:
     }
     at = 0
     for size in sizes:
-        done = copied(runs, size, pitched(runs, sum(sizes), at), pitched(runs, size))
+        places = pitched(runs, sum(sizes), at), pitched(runs, size)
+        done = copied(runs, size, *(reversed(places) if splits else places))
         found |= {name: found.get(name, 0) + count for name, count in done.items()}
         at += size
     return found

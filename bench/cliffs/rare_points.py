@@ -1,0 +1,51 @@
+"""Families of operators that few networks have, or that only move values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from bench.cliffs.grid import CHANNELS, WIDTHS, Grid, Value
+
+_MAP: dict[str, Sequence[Value]] = {"width": WIDTHS, "height": (1, 2, 4, 8), "channels": CHANNELS}
+_MAPPED: dict[str, Value] = {"width": 8, "height": 4, "channels": 16}
+
+
+def _mapped(
+    family: str,
+    centres: Sequence[Mapping[str, Value]] = ({}, {"width": 1, "channels": 64}),
+    planes: Sequence[tuple[str, str, Mapping[str, Value]]] = (),
+    **more: Sequence[Value],
+) -> Grid:
+    """A family of operators that take a map, with axes of its own."""
+    axes: dict[str, Sequence[Value]] = {**_MAP, **more}
+    base = {**_MAPPED, **{name: values[0] for name, values in more.items()}}
+    return Grid(family, axes, base, centres, planes)
+
+
+def _transposes(dtype: str) -> tuple[Grid, ...]:
+    odd: dict[str, Value] = {"channels": 7, "width": 5}
+    centres: list[Mapping[str, Value]] = [{}, odd, {"channels": 24}]
+    crossed = [("width", "channels", {"height": 2})] if dtype == "s8" else []
+    grids = (
+        *(
+            _mapped(f"transpose of {kind} {dtype}", centres, crossed)
+            for kind in ("columns", "rows", "planes", "pixels")
+        ),
+        _mapped(f"transpose of groups {dtype}", centres, groups=(2, 3, 4, 8)),
+    )
+    several = {name: [size for size in sizes if size != 1] for name, sizes in _MAP.items()}
+    return tuple(replace(grid, axes={**grid.axes, **several}) for grid in grids)
+
+
+def rare_grids() -> tuple[Grid, ...]:
+    """These families."""
+    types = "s8", "s16"
+    return (
+        *(grid for dtype in types for grid in _transposes(dtype)),
+        *(
+            _mapped(f"split of {axis} {dtype}", parts=(2, 3, 4))
+            for axis in ("channels", "columns")
+            for dtype in types
+        ),
+    )
