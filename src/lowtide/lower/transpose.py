@@ -113,8 +113,10 @@ def _planes(context: Context, source: Tensor, out: Tensor, perm: Shape, size: in
     lines = Port(flat.id, planes * height, width * size, count=planes, dilation=height)
     inputs, outputs = (lines, pixels) if image is out else (pixels, lines)
     copies = joins(height * width, [size] * planes, splits=image is source)
-    if image is out:  # many more runs, and shorter, than what is joined has else
+    if image is out:  # many more runs, and shorter, than what is joined has else: it has own prices
+        copies |= {"step": height, "pointer": height * (planes + 1)}
         copies = {f"lt_concat_planes/{name}": many for name, many in copies.items()}
+        copies |= {"step": 0, "pointer": 0}
     made = context.op.id, kernel, "lt_move.h", params, (inputs,), (outputs,)
     return Node(*made, steps=height, work=Counted.of(width, **copies))
 
