@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
-from bench.cliffs.net import Net
+from bench.cliffs.net import SCALE, Net
 
 _ORDERS: dict[str, tuple[int, ...]] = {
     "columns": (0, 1, 3, 2),
@@ -39,8 +40,24 @@ def _split(net: Net) -> None:
     net.op("SPLIT", inputs, made, "Split", num_splits=parts)
 
 
+def _products(net: Net) -> None:
+    heads, depth, turned = net.size("heads"), net.size("depth"), net.word("turned")
+    left = (heads, net.size("rows"), depth)
+    right = (heads, depth, net.size("columns"))
+    made = (*left[:2], right[2])
+    turns = {"adj_x": turned in ("left", "both"), "adj_y": turned in ("right", "both")}
+    if turns["adj_x"]:
+        left = (heads, depth, left[1])
+    if turns["adj_y"]:
+        right = (heads, right[2], depth)
+    inputs = net.input(*left), net.input(*right, which=1)
+    scale = 4 * 73 * SCALE * SCALE * math.sqrt(depth)
+    net.op("BATCH_MATMUL", inputs, net.made(made, scale), "BatchMatMul", **turns)
+
+
 RARE: dict[str, Callable[[Net], None]] = {
     "transpose": _transpose,
     "split": _split,
+    "matmul": _products,
 }
 """What makes the operator of each kind of family."""

@@ -38,6 +38,20 @@ def _transposes(dtype: str) -> tuple[Grid, ...]:
     return tuple(replace(grid, axes={**grid.axes, **several}) for grid in grids)
 
 
+def _products(dtype: str) -> Grid:
+    """Products of two maps of activations, as attention has them."""
+    axes: dict[str, Sequence[Value]] = {
+        "heads": (1, 2, 4),
+        "rows": (1, 2, 4, 8, 16),
+        "depth": CHANNELS,
+        "columns": CHANNELS[:-1],
+        "turned": ("none", "left", "right", "both"),
+    }
+    base: dict[str, Value] = {"heads": 2, "rows": 4, "depth": 16, "columns": 16, "turned": "none"}
+    centres: list[Mapping[str, Value]] = [{}, {"turned": "right", "depth": 32, "columns": 9}]
+    return Grid(f"matmul {dtype}", axes, base, centres, [("depth", "columns", {"rows": 2})])
+
+
 def rare_grids() -> tuple[Grid, ...]:
     """These families."""
     types = "s8", "s16"
@@ -48,4 +62,5 @@ def rare_grids() -> tuple[Grid, ...]:
             for axis in ("channels", "columns")
             for dtype in types
         ),
+        *(_products(dtype) for dtype in types),
     )

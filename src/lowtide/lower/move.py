@@ -26,6 +26,7 @@ __all__ = [
     "MOVABLE",
     "Shape",
     "axis_of",
+    "columns_of",
     "copy_node",
     "cut",
     "elements",
