@@ -165,6 +165,7 @@ _LIKE: dict[str, tuple[str, str, dict[str, Option]]] = {
     "tanh": ("TANH", "Abs", {}),
     "hardswish": ("HARD_SWISH", "HardSwish", {}),
     "relu": ("RELU", "Abs", {}),
+    "relu6": ("RELU6", "Abs", {}),
     "leaky": ("LEAKY_RELU", "LeakyRelu", {"alpha": 0.1}),
 }
 
@@ -177,7 +178,7 @@ def _unary(net: Net) -> None:
     if name in ("softmax", "logistic"):
         scale, zero = (1 / 256, LOW[net.dtype]) if net.dtype != "s16" else (1 / 32768, 0)
     elif name == "tanh":
-        scale, zero = 1 / 128, 0
+        scale, zero = (1 / 32768 if net.dtype == "s16" else 1 / 128), 0
     net.op(kind, (source,), net.made(_map(net), scale, zero=zero), table, **options)
 
 

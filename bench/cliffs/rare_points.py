@@ -52,6 +52,20 @@ def _products(dtype: str) -> Grid:
     return Grid(f"matmul {dtype}", axes, base, centres, [("depth", "columns", {"rows": 2})])
 
 
+def _whole(dtype: str) -> Grid:
+    """Greatest values of whole maps, tall and narrow ones too."""
+    tall: dict[str, Value] = {"height": 20, "width": 1}
+    centres: list[Mapping[str, Value]] = [{}, {"width": 1, "channels": 64, "height": 20}, tall]
+    crossed = [("width", "channels", {"height": 20})]
+    axes = {**_MAP, "height": (4, 8, 20)}
+    base = {**_MAPPED, "height": 20}
+    return Grid(f"whole {dtype}", axes, base, centres, crossed)
+
+
+_PAIRS: Sequence[Mapping[str, Value]] = ({}, {"second": "channel"}, {"channels": 7, "width": 1})
+_REQUANTIZED = ("s16 u8", "u8 s16", "s32 s8", "s32 s16", "s8 s32", "s16 s32")
+
+
 def rare_grids() -> tuple[Grid, ...]:
     """These families."""
     types = "s8", "s16"
@@ -63,4 +77,21 @@ def rare_grids() -> tuple[Grid, ...]:
             for dtype in types
         ),
         *(_products(dtype) for dtype in types),
+        *(_whole(dtype) for dtype in (*types, "u8")),
+        *(
+            _mapped(f"{kind} {dtype}", _PAIRS, second=("map", "channel", "one"))
+            for kind in ("maximum", "minimum")
+            for dtype in (*types, "u8")
+        ),
+        *(_mapped(f"prelu {dtype}", second=("channel", "one")) for dtype in (*types, "u8")),
+        *(
+            _mapped(f"{kind} of {over} {dtype}")
+            for kind in ("greatest", "least")
+            for over in ("map", "rows", "channels")
+            for dtype in (*types, "u8")
+        ),
+        *(_mapped(f"{kind} s16") for kind in ("tanh", "relu", "leaky", "relu6")),
+        _mapped("bilinear u8", scale=(2, 3, 4)),
+        *(_mapped(f"rescaled of {axis} u8", parts=(2, 3, 4)) for axis in ("channels", "columns")),
+        *(_mapped(f"quantize to {to}") for to in _REQUANTIZED),
     )
