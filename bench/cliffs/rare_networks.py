@@ -103,6 +103,54 @@ def _rescaled(net: Net) -> None:
     net.op("CONCATENATION", inputs, net.made(shape, parts * SCALE), "Concatenation", **options)
 
 
+def _drawn(net: Net, shape: tuple[int, ...], dtype: str, scale: float) -> int:
+    """Drawn weights, of any number of bits; biases begin at 0."""
+    size = 0 if dtype == "INT32" else 128
+    data = net.values.integers(-size, max(size, 1), shape).astype(dtype.lower())
+    scales = np.array([scale], np.float32)
+    net.tensors.append(TensorSpec(f"t{len(net.tensors)}", shape, dtype, scales, data=data))
+    return len(net.tensors) - 1
+
+
+def _state(net: Net, shape: tuple[int, ...], dtype: str, scale: float) -> int:
+    scales, number = np.array([scale], np.float32), len(net.tensors)
+    net.tensors.append(TensorSpec(f"t{number}", shape, dtype, scales, is_variable=True))
+    return number
+
+
+def _svdf(net: Net) -> None:
+    state, net.dtype = TYPES[net.dtype], "s8"
+    inputs, units, memory = net.size("inputs"), net.size("units"), net.size("memory")
+    filters = units * net.size("rank")
+    fine = 256 if state == "INT16" else 1
+    operands = (
+        net.input(1, inputs),
+        _drawn(net, (filters, inputs), "INT8", 0.01),
+        _drawn(net, (filters, memory), state, 0.01),
+        _drawn(net, (units,), "INT32", 0.01),
+        _state(net, (1, filters * memory), state, SCALE * 0.73 * math.sqrt(inputs) / fine),
+    )
+    made = net.made((1, units), SCALE * math.sqrt(inputs * memory * net.size("rank")))
+    net.op("SVDF", operands, made, "SVDF", rank=net.size("rank"), fused_activation_function=0)
+
+
+def _lstm(net: Net) -> None:
+    times, inputs, units = net.size("times"), net.size("inputs"), net.size("units")
+    factor = 1.7 if net.word("factor") == "two" else 0.1
+    scales = factor / 4096 / SCALE, factor / 4096 * 128
+    weights = [_drawn(net, (units, inputs), "INT8", scales[0]) for _ in range(4)]
+    recurrent = [_drawn(net, (units, units), "INT8", scales[1]) for _ in range(4)]
+    biases = [_drawn(net, (units,), "INT32", SCALE * scales[0]) for _ in range(4)]
+    states = _state(net, (1, units), "INT8", 1 / 128), _state(net, (1, units), "INT16", 2.0**-11)
+    absent = (-1,) * 3
+    operands = [net.input(1, times, inputs), *weights, *recurrent, *absent, *biases, *absent[:2]]
+    made = net.made((1, times, units), 1 / 128, zero=0)
+    options: dict[str, Option] = {"fused_activation_function": 4, "cell_clip": 10.0}
+    table = "UnidirectionalSequenceLSTM"
+    kind = "UNIDIRECTIONAL_SEQUENCE_LSTM"
+    net.op(kind, (*operands, *states, *absent, -1), made, table, **options)
+
+
 RARE: dict[str, Callable[[Net], None]] = {
     "transpose": _transpose,
     "split": _split,
@@ -112,5 +160,7 @@ RARE: dict[str, Callable[[Net], None]] = {
     "prelu": _prelu,
     **dict.fromkeys(("greatest", "least"), _reduced),
     "rescaled": _rescaled,
+    "svdf": _svdf,
+    "lstm": _lstm,
 }
 """What makes the operator of each kind of family."""

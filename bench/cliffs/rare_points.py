@@ -56,10 +56,34 @@ def _whole(dtype: str) -> Grid:
     """Greatest values of whole maps, tall and narrow ones too."""
     tall: dict[str, Value] = {"height": 20, "width": 1}
     centres: list[Mapping[str, Value]] = [{}, {"width": 1, "channels": 64, "height": 20}, tall]
-    crossed = [("width", "channels", {"height": 20})]
-    axes = {**_MAP, "height": (4, 8, 20)}
+    crossed = [("width", "channels", {"height": 20}), ("height", "width", {})]
+    axes = {**_MAP, "height": (4, 8, 12, 20, 32)}
     base = {**_MAPPED, "height": 20}
     return Grid(f"whole {dtype}", axes, base, centres, crossed)
+
+
+def _svdf(state: str) -> Grid:
+    axes: dict[str, Sequence[Value]] = {
+        "inputs": CHANNELS,
+        "units": CHANNELS[:-1],
+        "rank": (1, 2, 3, 4),
+        "memory": (1, 2, 3, 4, 5, 6, 8, 9, 10, 16, 17, 32),
+    }
+    base: dict[str, Value] = {"inputs": 32, "units": 16, "rank": 1, "memory": 8}
+    centres: list[Mapping[str, Value]] = [{}, {"rank": 2, "units": 5, "inputs": 15}]
+    return Grid(f"svdf of {state}", axes, base, centres)
+
+
+def _lstm() -> Grid:
+    few = tuple(size for size in CHANNELS if size <= 64)
+    axes: dict[str, Sequence[Value]] = {
+        "times": (1, 2, 4),
+        "inputs": few,
+        "units": few,
+        "factor": ("below", "two"),
+    }
+    base: dict[str, Value] = {"times": 2, "inputs": 16, "units": 16, "factor": "below"}
+    return Grid("lstm s8", axes, base, [{}, {"factor": "two"}, {"inputs": 7, "units": 24}])
 
 
 _PAIRS: Sequence[Mapping[str, Value]] = ({}, {"second": "channel"}, {"channels": 7, "width": 1})
@@ -94,4 +118,6 @@ def rare_grids() -> tuple[Grid, ...]:
         _mapped("bilinear u8", scale=(2, 3, 4)),
         *(_mapped(f"rescaled of {axis} u8", parts=(2, 3, 4)) for axis in ("channels", "columns")),
         *(_mapped(f"quantize to {to}") for to in _REQUANTIZED),
+        *(_svdf(state) for state in types),
+        _lstm(),
     )

@@ -109,11 +109,13 @@ def _along_row(
         ("count", len(parts)),
     )
     kernel, header, params = "lt_concat_row", "lt_move.h", Params("lt_join", fields)
+    done = joins(rows * runs, sizes)
     if any(table is not None for _, _, table in parts):
         plain = np.arange(256, dtype=np.uint8)
         tables = np.array([plain if table is None else table for _, _, table in parts])
         unique, index = np.unique(tables, axis=0, return_inverse=True)
         kernel, header = "lt_concat_u8_row", "lt_concat_u8.h"
+        done = {name: done[name] for name in ("written", "work", "outer")}  # byte by byte
         params = Params(
             "lt_concat_u8",
             (
@@ -130,7 +132,7 @@ def _along_row(
         inputs=tuple(port(tensor, rows, range(rows)) for tensor, _, _ in parts),
         outputs=(port(out, rows, range(rows)),),
         steps=rows,
-        work=Counted.of(columns, **joins(rows * runs, sizes)),
+        work=Counted.of(columns, **done),
     )
 
 
