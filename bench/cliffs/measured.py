@@ -15,8 +15,8 @@ from random import Random
 
 import numpy as np
 
-from bench.cliffs.networks import network
 from bench.cliffs.grid import Point
+from bench.cliffs.networks import network
 from bench.cliffs.points import SHARED
 from bench.cliffs.signal_networks import KINDS, signal_network
 from lowtide.commands.options import Options

@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from bench.cliffs.grid import Point, Value
 from lowtide.zoo.spec import OpSpec, Option, TensorSpec
 
-TYPES = {"s8": "INT8", "u8": "UINT8", "s16": "INT16", "w4": "INT8", "f32": "FLOAT32", "s32": "INT32"}
+TYPES = {
+    "s8": "INT8",
+    "u8": "UINT8",
+    "s16": "INT16",
+    "w4": "INT8",
+    "f32": "FLOAT32",
+    "s32": "INT32",
+}
 NO_ZERO = frozenset({"s16", "f32", "s32"})
 """Types whose zero point is 0, or that have none."""
 LOW = {"s8": -128, "u8": 0, "s16": 0, "w4": -128, "s32": 0}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -11,7 +10,7 @@ from bench.cliffs.grid import Point
 from bench.cliffs.net import LOW, NO_ZERO, SCALE, TYPES, Net
 from bench.cliffs.points import SHARED
 from bench.cliffs.rare_networks import RARE
-from lowtide.zoo.spec import NetSpec, OpSpec, Option, TensorSpec
+from lowtide.zoo.spec import NetSpec, Option, TensorSpec
 from lowtide.zoo.writer import write
 
 

@@ -1,4 +1,4 @@
-"""The grid: families of operators, the axes along which each varies, and the points that are measured."""
+"""The grid: families of operators, and the axes along which each varies."""
 
 from __future__ import annotations
 

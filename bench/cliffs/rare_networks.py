@@ -95,9 +95,7 @@ def _reduced(net: Net) -> None:
 def _rescaled(net: Net) -> None:
     shape, parts = list(_map(net)), net.size("parts")
     axis = {"columns": 2, "channels": 3}[net.kind]
-    inputs = [
-        net.input(*shape, which=which, scale=SCALE * (1 + which)) for which in range(parts)
-    ]
+    inputs = [net.input(*shape, which=which, scale=SCALE * (1 + which)) for which in range(parts)]
     shape[axis] *= parts
     options: dict[str, Option] = {"axis": axis, "fused_activation_function": 0}
     net.op("CONCATENATION", inputs, net.made(shape, parts * SCALE), "Concatenation", **options)

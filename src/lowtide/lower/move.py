@@ -181,7 +181,9 @@ def gathered(
     size = run
     for count, pitch in zip(reversed(counts), reversed(pitches), strict=True):
         some = np.arange(min(count, 4))
-        to, source = (np.add.outer(some * p, at).reshape(-1) for p, at in ((size, to), (pitch, source)))
+        to, source = (
+            np.add.outer(some * p, at).reshape(-1) for p, at in ((size, to), (pitch, source))
+        )
         size *= count
     return {"written": runs * run, "loops": outer, **called(runs, run, to, source)}
 

@@ -137,7 +137,9 @@ def _bilinear_float(context: Context, source: Tensor, out: Tensor) -> Lowered:
     work = Counted.of(
         out.shape[2], pixels=pixels, plain=plain * channels, blended=(pixels - plain) * channels
     )
-    return _resized(context, "lt_resize_bilinear_u8_row", "lt_resize_u8.h", params, *both, work=work)
+    return _resized(
+        context, "lt_resize_bilinear_u8_row", "lt_resize_u8.h", params, *both, work=work
+    )
 
 
 def _bilinear_floats(context: Context, size: int, wanted: int) -> list[tuple[int, int, np.float32]]:
