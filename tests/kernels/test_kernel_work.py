@@ -125,9 +125,10 @@ def planes() -> bytes:
     return net.build()
 
 
-def test_what_moves_planes_costs_as_what_joins_them() -> None:
-    for line in lines_of(planes(), "cortex-m4"):
-        assert "lt_concat_row/outer=30 " in line and "lt_concat_row/work=90" in line, line
+def test_what_moves_planes_joins_and_splits_runs_of_each_pixel() -> None:
+    joined, split = lines_of(planes(), "cortex-m4")
+    assert "lt_concat_planes/outer=30 " in joined and "lt_concat_planes/work=90" in joined, joined
+    assert " outer=30 " in split and " work=90" in split, split
 
 
 def models() -> Iterator[bytes]:
