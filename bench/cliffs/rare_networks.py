@@ -101,9 +101,20 @@ def _rescaled(net: Net) -> None:
     net.op("CONCATENATION", inputs, net.made(shape, parts * SCALE), "Concatenation", **options)
 
 
+def _blocks(net: Net) -> None:
+    _, height, width, channels = _map(net)
+    block, wide = net.size("block"), net.point.family.startswith("wide")
+    few, many = (height * block, width * block, channels), (height, width, channels * block * block)
+    read, made = (many, few) if wide else (few, many)
+    kind, table = (
+        ("DEPTH_TO_SPACE", "DepthToSpace") if wide else ("SPACE_TO_DEPTH", "SpaceToDepth")
+    )
+    net.op(kind, (net.input(1, *read),), net.made((1, *made)), table, block_size=block)
+
+
 def _drawn(net: Net, shape: tuple[int, ...], dtype: str, scale: float) -> int:
     """Drawn weights, of any number of bits; biases begin at 0."""
-    size = 0 if dtype == "INT32" else 128
+    size = 0 if dtype in ("INT32", "INT64") else 128
     data = net.values.integers(-size, max(size, 1), shape).astype(dtype.lower())
     scales = np.array([scale], np.float32)
     net.tensors.append(TensorSpec(f"t{len(net.tensors)}", shape, dtype, scales, data=data))
@@ -138,11 +149,14 @@ def _lstm(net: Net) -> None:
     scales = factor / 4096 / SCALE, factor / 4096 * 128
     weights = [_drawn(net, (units, inputs), "INT8", scales[0]) for _ in range(4)]
     recurrent = [_drawn(net, (units, units), "INT8", scales[1]) for _ in range(4)]
-    biases = [_drawn(net, (units,), "INT32", SCALE * scales[0]) for _ in range(4)]
-    states = _state(net, (1, units), "INT8", 1 / 128), _state(net, (1, units), "INT16", 2.0**-11)
+    wide = net.dtype == "s16"
+    of_bias, one = "INT64" if wide else "INT32", 2.0**-15 if wide else 2.0**-7
+    biases = [_drawn(net, (units,), of_bias, SCALE * scales[0]) for _ in range(4)]
+    hidden = _state(net, (1, units), TYPES[net.dtype], one)
+    states = hidden, _state(net, (1, units), "INT16", 2.0**-11)
     absent = (-1,) * 3
     operands = [net.input(1, times, inputs), *weights, *recurrent, *absent, *biases, *absent[:2]]
-    made = net.made((1, times, units), 1 / 128, zero=0)
+    made = net.made((1, times, units), one, zero=0)
     options: dict[str, Option] = {"fused_activation_function": 4, "cell_clip": 10.0}
     table = "UnidirectionalSequenceLSTM"
     kind = "UNIDIRECTIONAL_SEQUENCE_LSTM"
@@ -160,5 +174,6 @@ RARE: dict[str, Callable[[Net], None]] = {
     "rescaled": _rescaled,
     "svdf": _svdf,
     "lstm": _lstm,
+    **dict.fromkeys(("deep", "wide"), _blocks),
 }
 """What makes the operator of each kind of family."""

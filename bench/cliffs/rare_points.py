@@ -74,7 +74,7 @@ def _svdf(state: str) -> Grid:
     return Grid(f"svdf of {state}", axes, base, centres)
 
 
-def _lstm() -> Grid:
+def _lstm(dtype: str) -> Grid:
     few = tuple(size for size in CHANNELS if size <= 64)
     axes: dict[str, Sequence[Value]] = {
         "times": (1, 2, 4),
@@ -83,7 +83,7 @@ def _lstm() -> Grid:
         "factor": ("below", "two"),
     }
     base: dict[str, Value] = {"times": 2, "inputs": 16, "units": 16, "factor": "below"}
-    return Grid("lstm s8", axes, base, [{}, {"factor": "two"}, {"inputs": 7, "units": 24}])
+    return Grid(f"lstm {dtype}", axes, base, [{}, {"factor": "two"}, {"inputs": 7, "units": 24}])
 
 
 _PAIRS: Sequence[Mapping[str, Value]] = ({}, {"second": "channel"}, {"channels": 7, "width": 1})
@@ -119,5 +119,7 @@ def rare_grids() -> tuple[Grid, ...]:
         *(_mapped(f"rescaled of {axis} u8", parts=(2, 3, 4)) for axis in ("channels", "columns")),
         *(_mapped(f"quantize to {to}") for to in _REQUANTIZED),
         *(_svdf(state) for state in types),
-        _lstm(),
+        *(_lstm(dtype) for dtype in types),
+        *(_mapped(f"deep {dtype}", block=(2, 3, 4)) for dtype in types),
+        *(_mapped(f"wide {dtype}", block=(2, 3, 4)) for dtype in types),
     )

@@ -67,6 +67,9 @@ def _lstm(context: Context) -> Lowered:
 def _work(params: Params, steps: int, inputs: int, units: int) -> Counted:
     """A step takes two products of matrices for each gate, and scales their sums and three values
     of each unit."""
+    if params.ctype == "lt_lstm_s16":
+        rows = 4 * steps * units
+        return Counted.of(1, sums=rows, inputs=rows * inputs, hidden=rows * units)
     fours, quick = steps * 4 * fours_of(units), dict(params.fields).get("quick", 0)
     counts = {**dots(fours, inputs, "input"), **dots(fours, units, "hidden")}
     counts |= {"gates": fours, "units": steps * units}
