@@ -106,9 +106,7 @@ def _blocks(net: Net) -> None:
     block, wide = net.size("block"), net.point.family.startswith("wide")
     few, many = (height * block, width * block, channels), (height, width, channels * block * block)
     read, made = (many, few) if wide else (few, many)
-    kind, table = (
-        ("DEPTH_TO_SPACE", "DepthToSpace") if wide else ("SPACE_TO_DEPTH", "SpaceToDepth")
-    )
+    kind, table = ("DEPTH_TO_SPACE", "DepthToSpace") if wide else ("SPACE_TO_DEPTH", "SpaceToDepth")
     net.op(kind, (net.input(1, *read),), net.made((1, *made)), table, block_size=block)
 
 
