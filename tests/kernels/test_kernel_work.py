@@ -10,10 +10,12 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
 
+import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
 from conv_models import SAME, Layer, Models
 from drawn_convs import drawn, of_nibbles
+from test_kernel_svdf import svdf
 from test_kernel_transpose_conv import transpose_conv
 
 from golden_files import assert_golden
@@ -29,7 +31,10 @@ from networks import contents
 from schema_models import Net
 
 CORES = ("any", "cortex-m0", "cortex-m4", "cortex-m55")
-NETWORKS = ("ds-cnn-kws", "resnet8", "mobilenet-v2-0.35-144", "attention-block", "audio-front-end")
+NETWORKS = (
+    *("ds-cnn-kws", "resnet8", "mobilenet-v2-0.35-144", "attention-block", "audio-front-end"),
+    "lstm-gestures",
+)
 
 
 def odd_block(dtype: str) -> bytes:
@@ -125,6 +130,21 @@ def planes() -> bytes:
     return net.build()
 
 
+def with_memory() -> bytes:
+    """An SVDF, whose state moves on."""
+    net = Net(scale=0.02)
+    svdf(net, net.input((1, 40)), 4, 1, 30, np.int8)
+    return net.build()
+
+
+def blocks_of_pixels() -> bytes:
+    """Blocks of pixels to channels, which are picked in pieces."""
+    net = Net(np.int8)
+    options = schema.SpaceToDepthOptionsT(blockSize=2)
+    net.op("SPACE_TO_DEPTH", [net.input((1, 4, 6, 3))], (1, 2, 3, 12), options=options)
+    return net.build()
+
+
 def test_what_moves_planes_joins_and_splits_runs_of_each_pixel() -> None:
     told = {line.partition(" ")[0]: line for line in lines_of(planes(), "cortex-m4")}
     joined, split = told["lt_concat_row"], told["lt_split_row"]
@@ -146,6 +166,8 @@ def models() -> Iterator[bytes]:
     yield far_from_words()
     yield apart()
     yield planes()
+    yield blocks_of_pixels()
+    yield with_memory()
     yield from map(moving_network, range(60))
 
 
