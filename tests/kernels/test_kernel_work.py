@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from conv_models import SAME, Layer, Models
 from drawn_convs import drawn, of_nibbles
-from test_kernel_svdf import svdf
 from test_kernel_transpose_conv import transpose_conv
 
 from golden_files import assert_golden
@@ -28,6 +27,7 @@ from lowtide.rows.prepare import prepare
 from lowtide.tflite.read import parse
 from moving_nets import moving_network
 from networks import contents
+from recurrent import svdf
 from schema_models import Net
 
 CORES = ("any", "cortex-m0", "cortex-m4", "cortex-m55")
