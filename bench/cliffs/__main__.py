@@ -30,9 +30,10 @@ from rich.table import Table
 
 import lowtide.plans.cost
 from bench.cliffs.fit import Off, added, error, fitted, stored
+from bench.cliffs.grid import Point
 from bench.cliffs.measured import BOARDS, Measured, measure, signal_points
 from bench.cliffs.neighbours import Cliff, cliffs, unknown
-from bench.cliffs.points import Point, grids, shared_grids
+from bench.cliffs.points import grids, shared_grids
 from bench.shared.stored import board_tools, store_figures
 from bench.shared.work import in_two_processes, note
 from lowtide.plans.cost import OTHER, CostModel, known_model, load_model, priced_cores

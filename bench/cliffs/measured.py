@@ -15,8 +15,9 @@ from random import Random
 
 import numpy as np
 
+from bench.cliffs.grid import Point
 from bench.cliffs.networks import network
-from bench.cliffs.points import SHARED, Point
+from bench.cliffs.points import SHARED
 from bench.cliffs.signal_networks import KINDS, signal_network
 from lowtide.commands.options import Options
 from lowtide.commands.passing import passed
@@ -99,13 +100,13 @@ def _cpu() -> float:
 
 
 def _ran(points: Sequence[Point], core: str, board: Board) -> Iterator[Measured]:
-    """The points in one program, or in several where that does not fit the board."""
+    """The points in one program, or in several where that does not fit the board, or its tables."""
     if not points:
         return
     assembly = _assembled(points, core)
     try:
         yield from _by_point(points, assembly, _run(assembly, board))
-    except DoesNotFitError:
+    except (DoesNotFitError, ModelError):
         middle = len(points) // 2
         if middle == 0:
             raise

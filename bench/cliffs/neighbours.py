@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from bench.cliffs.grid import Grid, Value
 from bench.cliffs.measured import Measured
-from bench.cliffs.points import Grid, Value
 
 MOST = 2.0
 """How many times what its neighbour takes a point may take, per MAC or element."""

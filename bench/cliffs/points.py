@@ -1,91 +1,15 @@
-"""The grid: families of operators, the axes along which each varies, and the points that are measured.
-
-A product of all axes would be millions of points. A grid is lines through some centres, along each axis
-alone, and planes of two axes. Along an axis of sizes, a step doubles the size at most.
-"""
+"""The grid: families of operators, and the axes along which each varies."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import product
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-Value = int | str
-Axes = Mapping[str, Sequence[Value]]
+from bench.cliffs.grid import CHANNELS, WIDTHS, Grid, Value
+from bench.cliffs.rare_points import rare_grids
 
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """An operator of a family at one place of its grid."""
-
-    family: str
-    at: tuple[tuple[str, Value], ...]
-
-    def __str__(self) -> str:
-        return f"{self.family}: " + " ".join(f"{name}={value}" for name, value in self.at)
-
-    @property
-    def axes(self) -> dict[str, Value]:
-        """Where it is, by axis."""
-        return dict(self.at)
-
-    def size(self, name: str) -> int:
-        """Where it is on an axis of sizes."""
-        return int(dict(self.at)[name])
-
-    @property
-    def is_fitted(self) -> bool:
-        """Whether prices are fitted on it, or checked: a hash says so, the same one on every core."""
-        return hashlib.sha256(str(self).encode()).digest()[0] % 2 == 0
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A family of operators: its axes in their order, a base, and the centres and planes of its grid.
-
-    `centres` are what differs there from the base; a plane is two axes, and what differs in it."""
-
-    family: str
-    axes: Axes
-    base: Mapping[str, Value]
-    centres: Sequence[Mapping[str, Value]] = ({},)
-    planes: Sequence[tuple[str, str, Mapping[str, Value]]] = field(default=())
-
-    def points(self) -> Iterator[Point]:
-        """All points, each once."""
-        found: dict[Point, None] = {}
-        for centre in self.centres:
-            for name, values in self.axes.items():
-                for value in values:
-                    found[self._at({**self.base, **centre, name: value})] = None
-        for first, second, more in self.planes:
-            for one, two in product(self.axes[first], self.axes[second]):
-                found[self._at({**self.base, **more, first: one, second: two})] = None
-        yield from found
-
-    def _at(self, where: Mapping[str, Value]) -> Point:
-        return Point(self.family, tuple((name, where[name]) for name in self.axes))
-
-    def pairs(self, points: Sequence[Point]) -> Iterator[tuple[Point, Point, str]]:
-        """Neighbours among some points, and the axis along which they are one step apart."""
-        known = set(points)
-        for point in points:
-            where = point.axes
-            for name, values in self.axes.items():
-                after = list(values).index(where[name]) + 1
-                if name not in _OF_PLANS and after < len(values):
-                    other = self._at({**where, name: values[after]})
-                    if other in known:
-                        yield point, other, name
-
-
-_OF_PLANS = {"form", "parts", "kept"}
-"""Axes along which there are no neighbours: plans choose there, by RAM."""
-_CHANNELS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 48, 63, 64, 96, 128, 256)
 _FEWER = (1, 2, 3, 4, 7, 8, 15, 16, 24, 32, 64, 128)
 _SIZES = (1, 2, 3, 4, 5, 6, 7)
-_WIDTHS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 24, 40)
 _FACTORS = ("below", "one", "some", "half", "above", "two")
 """The factors of sums: below 1/2; at 0.6 those of one channel, of a third; all 1/2; all 0.9; all 1.7."""
 _ZEROS = ("least", "middle", "most")
@@ -94,7 +18,7 @@ _ACTS = ("none", "relu6")
 _WINDOW: dict[str, Sequence[Value]] = {
     "kh": _SIZES,
     "kw": _SIZES,
-    "width": _WIDTHS,
+    "width": WIDTHS,
     "height": (1, 2, 4, 8),
     "stride": (1, 2, 3),
     "dilation": (1, 2, 3),
@@ -116,7 +40,7 @@ _NINE: dict[str, Sequence[Value]] = {"nine": ("none", "one", "some", "all")}
 
 
 def _conv(kind: str, dtype: str, form: bool, few: bool) -> Grid:
-    axes: dict[str, Sequence[Value]] = {**_WINDOW, "in_c": _CHANNELS[:-1], "out_c": _CHANNELS}
+    axes: dict[str, Sequence[Value]] = {**_WINDOW, "in_c": CHANNELS[:-1], "out_c": CHANNELS}
     axes |= _SCALED
     base: dict[str, Value] = {**_WINDOWED, "in_c": 16, "out_c": 16, **_PLAIN}
     if dtype == "u8":
@@ -147,11 +71,11 @@ def _conv(kind: str, dtype: str, form: bool, few: bool) -> Grid:
 
 def _pointwise(dtype: str, few: bool) -> Grid:
     axes: dict[str, Sequence[Value]] = {
-        "width": _WIDTHS,
+        "width": WIDTHS,
         "height": (1, 2, 4, 8),
         "stride": (1, 2),
-        "in_c": _CHANNELS,
-        "out_c": _CHANNELS,
+        "in_c": CHANNELS,
+        "out_c": CHANNELS,
         **_SCALED,
     }
     base: dict[str, Value] = {"width": 8, "height": 4, "stride": 1, "in_c": 32, "out_c": 32}
@@ -169,7 +93,7 @@ def _pointwise(dtype: str, few: bool) -> Grid:
 
 
 def _depthwise(dtype: str, few: bool) -> Grid:
-    axes: dict[str, Sequence[Value]] = {**_WINDOW, "channels": _CHANNELS}
+    axes: dict[str, Sequence[Value]] = {**_WINDOW, "channels": CHANNELS}
     axes |= {"filters": (1, 2, 3, 4, 8), **_SCALED}
     base: dict[str, Value] = {**_WINDOWED, "channels": 16, "filters": 1, **_PLAIN}
     if dtype == "u8":
@@ -195,8 +119,8 @@ def _depthwise(dtype: str, few: bool) -> Grid:
 def _dense(dtype: str, few: bool) -> Grid:
     axes: dict[str, Sequence[Value]] = {
         "rows": (1, 2, 3, 4, 5, 8),
-        "in_c": (*_CHANNELS, 333, 640, 1000),
-        "out_c": _CHANNELS,
+        "in_c": (*CHANNELS, 333, 640, 1000),
+        "out_c": CHANNELS,
         **_SCALED,
     }
     base: dict[str, Value] = {"rows": 1, "in_c": 128, "out_c": 32, **_PLAIN}
@@ -225,7 +149,7 @@ def _transposed(dtype: str) -> Grid:
     axes: dict[str, Sequence[Value]] = {
         "kh": _SIZES,
         "kw": _SIZES,
-        "width": _WIDTHS[:-1],
+        "width": WIDTHS[:-1],
         "height": (1, 2, 4, 8),
         "stride": (1, 2, 3),
         "in_c": _FEWER,
@@ -248,7 +172,7 @@ def _transposed(dtype: str) -> Grid:
     return Grid(f"transposed {dtype}", axes, base, centres)
 
 
-_MAP: dict[str, Sequence[Value]] = {"width": _WIDTHS, "height": (1, 2, 4, 8), "channels": _CHANNELS}
+_MAP: dict[str, Sequence[Value]] = {"width": WIDTHS, "height": (1, 2, 4, 8), "channels": CHANNELS}
 _MAPPED: dict[str, Value] = {"width": 8, "height": 4, "channels": 16}
 
 
@@ -267,7 +191,7 @@ def _binary(kind: str, dtype: str) -> Grid:
 
 def _pool(kind: str, dtype: str) -> Grid:
     axes = {name: values for name, values in _WINDOW.items() if name != "dilation"}
-    axes |= {"channels": _CHANNELS, "act": _ACTS}
+    axes |= {"channels": CHANNELS, "act": _ACTS}
     base = {name: value for name, value in _WINDOWED.items() if name != "dilation"}
     base |= {"channels": 16, "act": "none"}
     centres: list[Mapping[str, Value]] = [{}, {"kh": 2, "kw": 2, "stride": 2}, {"channels": 5}]
@@ -387,4 +311,5 @@ def grids() -> tuple[Grid, ...]:
         *(_unary(f"quantize to {to}", "s16") for to in ("s8", "s16")),
         *(_unary(f"quantize to {to}", "f32") for to in types),
         *(_unary("quantize to f32", dtype) for dtype in types),
+        *rare_grids(),
     )

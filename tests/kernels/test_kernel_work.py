@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
 
+import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
 from conv_models import SAME, Layer, Models
@@ -26,10 +27,14 @@ from lowtide.rows.prepare import prepare
 from lowtide.tflite.read import parse
 from moving_nets import moving_network
 from networks import contents
+from recurrent import svdf
 from schema_models import Net
 
 CORES = ("any", "cortex-m0", "cortex-m4", "cortex-m55")
-NETWORKS = ("ds-cnn-kws", "resnet8", "mobilenet-v2-0.35-144", "attention-block", "audio-front-end")
+NETWORKS = (
+    *("ds-cnn-kws", "resnet8", "mobilenet-v2-0.35-144", "attention-block", "audio-front-end"),
+    "lstm-gestures",
+)
 
 
 def odd_block(dtype: str) -> bytes:
@@ -125,9 +130,26 @@ def planes() -> bytes:
     return net.build()
 
 
-def test_what_moves_planes_costs_as_what_joins_them() -> None:
-    for line in lines_of(planes(), "cortex-m4"):
-        assert "lt_concat_row/outer=30 " in line and "lt_concat_row/work=90" in line, line
+def with_memory() -> bytes:
+    """An SVDF, whose state moves on."""
+    net = Net(scale=0.02)
+    svdf(net, net.input((1, 40)), 4, 1, 30, np.int8)
+    return net.build()
+
+
+def blocks_of_pixels() -> bytes:
+    """Blocks of pixels to channels, which are picked in pieces."""
+    net = Net(np.int8)
+    options = schema.SpaceToDepthOptionsT(blockSize=2)
+    net.op("SPACE_TO_DEPTH", [net.input((1, 4, 6, 3))], (1, 2, 3, 12), options=options)
+    return net.build()
+
+
+def test_what_moves_planes_joins_and_splits_runs_of_each_pixel() -> None:
+    told = {line.partition(" ")[0]: line for line in lines_of(planes(), "cortex-m4")}
+    joined, split = told["lt_concat_row"], told["lt_split_row"]
+    assert "lt_concat_planes/outer=30 " in joined and "lt_concat_planes/work=90" in joined, joined
+    assert " outer=30 " in split and " work=90" in split, split
 
 
 def models() -> Iterator[bytes]:
@@ -144,6 +166,8 @@ def models() -> Iterator[bytes]:
     yield far_from_words()
     yield apart()
     yield planes()
+    yield blocks_of_pixels()
+    yield with_memory()
     yield from map(moving_network, range(60))
 
 

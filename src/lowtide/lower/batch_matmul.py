@@ -14,8 +14,9 @@ from lowtide.ir import DType
 from lowtide.ir.products import product_of
 from lowtide.lower import wide
 from lowtide.lower.common import Context, Lowering, multiplier, per_tensor
+from lowtide.lower.counts import Counted
 from lowtide.lower.elementwise import same_type, suffix
-from lowtide.lower.move import Shape, port
+from lowtide.lower.move import Shape, columns_of, port
 from lowtide.lower.nodes import Lowered, Params
 
 _MOST_RANK = 5
@@ -53,6 +54,12 @@ def _batch_matmul(context: Context) -> Lowered:
         ),
         outputs=(port(out, steps, range(steps)),),
         steps=steps,
+        work=Counted.of(
+            columns_of(out),
+            written=out.elements,
+            products=out.elements * depth,
+            across=0 if adj_x else steps,
+        ),
     )
 
 

@@ -109,11 +109,13 @@ def _along_row(
         ("count", len(parts)),
     )
     kernel, header, params = "lt_concat_row", "lt_move.h", Params("lt_join", fields)
+    done = joins(rows * runs, sizes)
     if any(table is not None for _, _, table in parts):
         plain = np.arange(256, dtype=np.uint8)
         tables = np.array([plain if table is None else table for _, _, table in parts])
         unique, index = np.unique(tables, axis=0, return_inverse=True)
         kernel, header = "lt_concat_u8_row", "lt_concat_u8.h"
+        done = {name: done[name] for name in ("written", "work", "outer")}  # byte by byte
         params = Params(
             "lt_concat_u8",
             (
@@ -130,7 +132,7 @@ def _along_row(
         inputs=tuple(port(tensor, rows, range(rows)) for tensor, _, _ in parts),
         outputs=(port(out, rows, range(rows)),),
         steps=rows,
-        work=Counted.of(columns, **joins(rows * runs, sizes)),
+        work=Counted.of(columns, **done),
     )
 
 
@@ -138,8 +140,8 @@ _SMALL = 7
 """Bytes of a run that are copied in place, on a core that loads words from anywhere (lt_move.c)."""
 
 
-def joins(runs: int, sizes: Sequence[int]) -> dict[str, float]:
-    """What is done to copy so many runs of each size, in bytes."""
+def joins(runs: int, sizes: Sequence[int], *, splits: bool = False) -> dict[str, float]:
+    """What is done to copy so many runs of each size, in bytes, to where they are joined, or from it."""
     found: dict[str, float] = {
         "written": runs * sum(sizes),
         "work": runs * len(sizes),
@@ -151,7 +153,8 @@ def joins(runs: int, sizes: Sequence[int]) -> dict[str, float]:
     }
     at = 0
     for size in sizes:
-        done = copied(runs, size, pitched(runs, sum(sizes), at), pitched(runs, size))
+        places = pitched(runs, sum(sizes), at), pitched(runs, size)
+        done = copied(runs, size, *(reversed(places) if splits else places))
         found |= {name: found.get(name, 0) + count for name, count in done.items()}
         at += size
     return found

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 Places = NDArray[np.int64]
 """Bytes from where a tensor begins, which is at a multiple of four."""
 
+_WORD, _BLOCK = 4, 16
 _FEWEST = 8
 """Bytes from which on a run is copied by words, or by halves of them, if both of its ends allow it."""
 
@@ -33,6 +34,38 @@ def copied(runs: float, size: int, to: Places, source: Places) -> dict[str, floa
         "byte_heads": head,
     }
     return {f"copied_{name}": runs * float(each.mean()) for name, each in found.items()}
+
+
+def called(runs: float, size: int, to: Places, source: Places) -> dict[str, float]:
+    """What memcpy does to copy so many runs of `size` bytes: on cores that load words from anywhere
+    (`any_`), on those that load them from multiples of four alone (`even_`), and on those whose library
+    also looks for words that lie alike (`like_`)."""
+    odd = ((to | source) & 3) != 0
+    few = odd & (size < _FEWEST)
+    head = np.where(odd & ~few & (source & 3 != 0), -to & 3, 0)
+    rest = np.where(few, 0, size - head)
+    even = ~odd & (size >= _BLOCK)
+    alike = ((to ^ source) & 3 == 0) & (size >= _WORD)
+    first = np.where(alike, -to & 3, 0)
+    found = {
+        "any_few": few,
+        "any_bytes": few * size,
+        "any_odd": odd,
+        "any_heads": head > 0,
+        "any_blocks": rest // (4 * _BLOCK),
+        "any_fours": rest % (4 * _BLOCK) // _BLOCK,
+        "any_words": rest % _BLOCK // _WORD,
+        "any_rests": rest % _WORD > 0,
+        "even_runs": even,
+        "even_fours": np.where(even, size // _BLOCK, 0),
+        "even_words": np.where(even, size % _BLOCK // _WORD, 0),
+        "even_bytes": np.where(even, size % _WORD, size),
+        "like_runs": alike,
+        "like_words": np.where(alike, (size - first) // _WORD, 0),
+        "like_bytes": np.where(alike, first + (size - first) % _WORD, size),
+    }
+    counts = {name: runs * float(each.mean()) for name, each in found.items()}
+    return {"memcpy_runs": runs, **{f"memcpy_{name}": count for name, count in counts.items()}}
 
 
 def pitched(runs: float, pitch: int, first: int = 0) -> Places:

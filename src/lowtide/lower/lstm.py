@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from lowtide.ir import DType
 from lowtide.ir.products import product_of
 from lowtide.lower.common import Context, Lowering, multiplier, per_tensor, quantised
+from lowtide.lower.counts import Counted
+from lowtide.lower.dots import dots, fours_of
 from lowtide.lower.move import port
 from lowtide.lower.nodes import Array, Lowered, Params, Value
 from lowtide.lower.packed import factors as factors_of
@@ -58,7 +60,22 @@ def _lstm(context: Context) -> Lowered:
         ),
         steps=steps,
         scratch=8 * units,
+        work=_work(params, steps, inputs, units),
     )
+
+
+def _work(params: Params, steps: int, inputs: int, units: int) -> Counted:
+    """A step takes two products of matrices for each gate, and scales their sums and three values
+    of each unit."""
+    if params.ctype == "lt_lstm_s16":
+        rows = 4 * steps * units
+        return Counted.of(1, sums=rows, inputs=rows * inputs, hidden=rows * units)
+    fours, quick = steps * 4 * fours_of(units), dict(params.fields).get("quick", 0)
+    counts = {**dots(fours, inputs, "input"), **dots(fours, units, "hidden")}
+    counts |= {"gates": fours, "units": steps * units}
+    if quick == 0:
+        counts |= {"wide_gates": fours, "wide_units": steps * units}
+    return Counted.of(1, **counts)
 
 
 def _check(context: Context) -> None:

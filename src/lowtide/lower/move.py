@@ -18,7 +18,7 @@ from lowtide.ir import DType, Tensor
 from lowtide.ir.operands import axis_of
 from lowtide.ir.state import carrying
 from lowtide.lower.common import Context
-from lowtide.lower.copies import copied, pitched
+from lowtide.lower.copies import called, copied, pitched
 from lowtide.lower.counts import Counted
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Port
 
@@ -26,6 +26,7 @@ __all__ = [
     "MOVABLE",
     "Shape",
     "axis_of",
+    "columns_of",
     "copy_node",
     "cut",
     "elements",
@@ -157,7 +158,34 @@ def runs_node(
         count, pitch = (counts[0], pitches[0]) if counts else (1, 0)
         return _copies(context, source, target, steps, start, pitch, run, count)
     params = strided(None, (1, 1), start, counts, pitches, run)
-    return _node(context, "lt_transpose_row", "lt_transpose.h", params, (source,), (target,), steps)
+    node = _node(context, "lt_transpose_row", "lt_transpose.h", params, (source,), (target,), steps)
+    done = gathered((steps, *counts), (source.row_bytes * source.stride, *pitches), 2, run, start)
+    return replace(node, work=Counted.of(columns_of(context.output()), **done))
+
+
+def columns_of(made: Tensor) -> int:
+    """How many columns a row of a tensor has; 1 if it is no feature map."""
+    return made.shape[2] if len(made.shape) == 4 else 1
+
+
+def gathered(
+    counts: Shape, pitches: Sequence[int], inner: int, run: int, start: int = 0
+) -> dict[str, float]:
+    """What lt_transpose_row does to gather runs of `run` bytes that loops visit, of which the last
+    `inner` ones are in a row."""
+    runs = math.prod(counts)
+    outer = math.prod(counts[:-1] if inner == 2 else counts[: len(counts) - inner])
+    if run == 1:
+        return {"written": runs, "loops": outer, "singles": runs}
+    to, source = np.zeros(1, np.int64), np.full(1, start)
+    size = run
+    for count, pitch in zip(reversed(counts), reversed(pitches), strict=True):
+        some = np.arange(min(count, 4))
+        to, source = (
+            np.add.outer(some * p, at).reshape(-1) for p, at in ((size, to), (pitch, source))
+        )
+        size *= count
+    return {"written": runs * run, "loops": outer, **called(runs, run, to, source)}
 
 
 def _copies(

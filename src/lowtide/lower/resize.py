@@ -132,7 +132,14 @@ def _bilinear_float(context: Context, source: Tensor, out: Tensor) -> Lowered:
     below = [b * in_h + at for b in range(batch) for _, at, _ in rows]
     count, _ = image_rows(source)
     both = port(source, count, upper), port(source, count, below)
-    return _resized(context, "lt_resize_bilinear_u8_row", "lt_resize_u8.h", params, *both)
+    plain = int((weights == 0).sum()) * int((lower == 0).sum())
+    pixels = len(weights) * len(lower)
+    work = Counted.of(
+        out.shape[2], pixels=pixels, plain=plain * channels, blended=(pixels - plain) * channels
+    )
+    return _resized(
+        context, "lt_resize_bilinear_u8_row", "lt_resize_u8.h", params, *both, work=work
+    )
 
 
 def _bilinear_floats(context: Context, size: int, wanted: int) -> list[tuple[int, int, np.float32]]:

@@ -73,7 +73,6 @@ def _take_apart(
             (("bytes", Array("int32_t", np.array(sizes))), ("runs", runs), ("count", len(made))),
         )
         columns = source.shape[2] if len(source.shape) == 4 else 1
-        done = {f"lt_concat_row/{name}": n for name, n in joins(rows * runs, sizes).items()}
         return context.node(
             kernel="lt_split_row",
             header="lt_move.h",
@@ -81,7 +80,7 @@ def _take_apart(
             inputs=(port(source, rows, range(rows)),),
             outputs=tuple(port(out, rows, range(rows)) for out, _ in made),
             steps=rows,
-            work=Counted.of(columns, **done),  # the same loops, with the copies turned round
+            work=Counted.of(columns, **joins(rows * runs, sizes, splits=True)),
         )
     nodes, at = [], 0
     for out, shape in made:

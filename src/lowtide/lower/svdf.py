@@ -6,6 +6,8 @@ import numpy as np
 
 from lowtide.ir import DType
 from lowtide.lower.common import Context, Lowering, multiplier, per_tensor
+from lowtide.lower.counts import Counted
+from lowtide.lower.dots import dots, fours_of
 from lowtide.lower.move import port
 from lowtide.lower.nodes import Array, CType, Lowered, Params
 from lowtide.lower.packed import int32
@@ -45,6 +47,21 @@ def _svdf(context: Context) -> Lowered:
         inputs=(port(source, batches, range(batches)),),
         outputs=(port(out, batches, range(batches)), port(state, batches, range(batches))),
         steps=batches,
+        work=_work(batches, inputs, units, rank, memory),
+    )
+
+
+def _work(batches: int, inputs: int, units: int, rank: int, memory: int) -> Counted:
+    """A step finds the newest entry of each filter, and moves on its others, which it sums."""
+    filters = batches * units * rank
+    return Counted.of(
+        1,
+        units=batches * units,
+        filters=filters,
+        moved=filters * (memory - 1),
+        moved_fours=filters * ((memory - 1) // 4),
+        moved_rests=filters * ((memory - 1) % 4),
+        **dots(batches * fours_of(units * rank), inputs),
     )
 
 

@@ -18,7 +18,9 @@ from lowtide.lower.counts import Counted
 from lowtide.lower.move import (
     MOVABLE,
     Shape,
+    columns_of,
     elements,
+    gathered,
     loops,
     port,
     row_dims,
@@ -74,6 +76,7 @@ def _whole(
         raise context.unsupported("it has too many dimensions or rows")
     fill = 3 - len(counts)
     rows = Array("int32_t", np.array([*(0,) * fill, *row_pitches]))
+    done = gathered((*counts, *inner), (*row_pitches, *pitches), len(inner), run)
     counts = (*(1,) * fill, *counts)
     return Node(
         op=context.op.id,
@@ -83,6 +86,7 @@ def _whole(
         inputs=(whole(context.input(0)),),
         outputs=(target,),
         steps=math.prod(counts),
+        work=Counted.of(columns_of(context.output()), found=math.prod(counts), **done),
     )
 
 
@@ -108,10 +112,13 @@ def _planes(context: Context, source: Tensor, out: Tensor, perm: Shape, size: in
     pixels = port(image, height, range(height))
     lines = Port(flat.id, planes * height, width * size, count=planes, dilation=height)
     inputs, outputs = (lines, pixels) if image is out else (pixels, lines)
-    copies = joins(height * width, [size] * planes)
-    work = Counted.of(width, **{f"lt_concat_row/{name}": n for name, n in copies.items()})
+    copies = joins(height * width, [size] * planes, splits=image is source)
+    if image is out:  # many more runs, and shorter, than what is joined has else: it has own prices
+        copies |= {"step": height, "pointer": height * (planes + 1)}
+        copies = {f"lt_concat_planes/{name}": many for name, many in copies.items()}
+        copies |= {"step": 0, "pointer": 0}
     made = context.op.id, kernel, "lt_move.h", params, (inputs,), (outputs,)
-    return Node(*made, steps=height, work=work)
+    return Node(*made, steps=height, work=Counted.of(width, **copies))
 
 
 LOWERINGS = {"TRANSPOSE": Lowering(_transpose, MOVABLE)}
