@@ -66,6 +66,10 @@ def _reduce(context: Context, *, kind: str) -> Lowered:
             runs=rows.size * outer * reduced,
             words=rows.size * outer * reduced * (inner // 4),
             rests=rows.size * outer * reduced * (inner % 4),
+            loops_words=rows.size * outer * reduced * (inner >= 4),
+            loops_rests=rows.size * outer * reduced * (inner % 4 > 0),
+            made_words=kept // 4,
+            made_rests=kept % 4,
             **lanes(rows.size * outer * reduced, inner),
         ),
     )

@@ -113,10 +113,10 @@ def _planes(context: Context, source: Tensor, out: Tensor, perm: Shape, size: in
     lines = Port(flat.id, planes * height, width * size, count=planes, dilation=height)
     inputs, outputs = (lines, pixels) if image is out else (pixels, lines)
     copies = joins(height * width, [size] * planes, splits=image is source)
-    if image is out:  # many more runs, and shorter, than what is joined has else: it has own prices
-        copies |= {"step": height, "pointer": height * (planes + 1)}
-        copies = {f"lt_concat_planes/{name}": many for name, many in copies.items()}
-        copies |= {"step": 0, "pointer": 0}
+    # Many more runs, and shorter, than what is joined or split has else: they have prices of their own.
+    copies |= {"step": height, "pointer": height * (planes + 1)}
+    priced = "lt_concat_planes" if image is out else "lt_split_planes"
+    copies = {f"{priced}/{name}": many for name, many in copies.items()} | {"step": 0, "pointer": 0}
     made = context.op.id, kernel, "lt_move.h", params, (inputs,), (outputs,)
     return Node(*made, steps=height, work=Counted.of(width, **copies))
 
