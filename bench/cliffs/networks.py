@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
 from bench.cliffs.grid import Point
 from bench.cliffs.net import LOW, NO_ZERO, SCALE, TYPES, Net
 from bench.cliffs.points import SHARED
-from bench.cliffs.rare_networks import RARE
+from bench.cliffs.rare_networks import RARE, map_of, whole_pool
 from lowtide.zoo.spec import NetSpec, Option, TensorSpec
 from lowtide.zoo.writer import write
 
@@ -102,12 +103,8 @@ def _transposed(net: Net) -> None:
     net.op("TRANSPOSE_CONV", inputs, out, "TransposeConv", **options)
 
 
-def _map(net: Net) -> tuple[int, int, int, int]:
-    return 1, net.size("height"), net.size("width"), net.size("channels")
-
-
 def _binary(net: Net) -> None:
-    kind, shape = net.point.family.partition(" ")[0].upper(), _map(net)
+    kind, shape = net.point.family.partition(" ")[0].upper(), map_of(net)
     second, first = net.word("second"), net.input(*shape)
     _, height, width, channels = shape
     sizes = {"channel": (1, 1, 1, channels), "pixel": (1, height, width, 1), "one": (1, 1, 1, 1)}
@@ -140,16 +137,8 @@ def _pool(net: Net) -> None:
     net.op(f"{kind}_POOL_2D", (net.input(1, *read, channels),), out, "Pool2D", **options)
 
 
-def _global(net: Net) -> None:
-    shape = _map(net)
-    options: dict[str, Option] = {"padding": 1, "stride_h": 1, "stride_w": 1}
-    options |= {"filter_height": shape[1], "filter_width": shape[2], "fused_activation_function": 0}
-    out = net.made((1, 1, 1, shape[3]))
-    net.op("AVERAGE_POOL_2D", (net.input(*shape),), out, "Pool2D", **options)
-
-
 def _mean(net: Net) -> None:
-    shape = list(_map(net))
+    shape = list(map_of(net))
     axes = {"map": (1, 2), "rows": (1,), "columns": (2,), "channels": (3,)}[net.kind]
     first = net.input(*shape)
     for axis in axes:
@@ -173,16 +162,16 @@ def _unary(net: Net) -> None:
     name = net.point.family.partition(" ")[0]
     kind, table, options = _LIKE[name]
     scale, zero = SCALE * 0.8, net.zero()
-    source = net.input(*_map(net))
+    source = net.input(*map_of(net))
     if name in ("softmax", "logistic"):
         scale, zero = (1 / 256, LOW[net.dtype]) if net.dtype != "s16" else (1 / 32768, 0)
     elif name == "tanh":
         scale, zero = (1 / 32768 if net.dtype == "s16" else 1 / 128), 0
-    net.op(kind, (source,), net.made(_map(net), scale, zero=zero), table, **options)
+    net.op(kind, (source,), net.made(map_of(net), scale, zero=zero), table, **options)
 
 
 def _pad(net: Net) -> None:
-    shape, by = list(_map(net)), net.size("by")
+    shape, by = list(map_of(net)), net.size("by")
     pads = np.zeros((4, 2), np.int32)
     if net.kind == "map":
         pads[1:3] = by
@@ -193,7 +182,7 @@ def _pad(net: Net) -> None:
 
 
 def _concat(net: Net) -> None:
-    shape, parts = list(_map(net)), net.size("parts")
+    shape, parts = list(map_of(net)), net.size("parts")
     axis = {"rows": 1, "columns": 2, "channels": 3}[net.kind]
     inputs = [net.input(*shape, which=which) for which in range(parts)]
     shape[axis] *= parts
@@ -203,7 +192,7 @@ def _concat(net: Net) -> None:
 
 def _resize(net: Net) -> None:
     name, scale = net.point.family.partition(" ")[0], net.size("scale")
-    _, height, width, channels = shape = _map(net)
+    _, height, width, channels = shape = map_of(net)
     size = scale * height, scale * width
     kind, table = {
         "bilinear": ("RESIZE_BILINEAR", "ResizeBilinear"),
@@ -217,9 +206,9 @@ def _resize(net: Net) -> None:
 def _quantize(net: Net) -> None:
     kind = net.kind
     zero = 0 if kind in NO_ZERO else LOW[kind] + 100
-    out = net.made(_map(net), 0.7 * SCALE, kind, zero)
+    out = net.made(map_of(net), 0.7 * SCALE, kind, zero)
     operator = "DEQUANTIZE" if kind == "f32" else "QUANTIZE"
-    net.op(operator, (net.input(*_map(net)),), out, operator.capitalize())
+    net.op(operator, (net.input(*map_of(net)),), out, operator.capitalize())
 
 
 _MAKERS: dict[str, Callable[[Net], None]] = {
@@ -232,7 +221,7 @@ _MAKERS: dict[str, Callable[[Net], None]] = {
     "depthwise": _depthwise,
     "dense": _dense,
     "transposed": _transposed,
-    "global": _global,
+    "global": partial(whole_pool, kind="AVERAGE"),
     "mean": _mean,
     "pad": _pad,
     "concat": _concat,

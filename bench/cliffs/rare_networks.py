@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -19,19 +20,20 @@ _ORDERS: dict[str, tuple[int, ...]] = {
 }
 
 
-def _map(net: Net) -> tuple[int, int, int, int]:
+def map_of(net: Net) -> tuple[int, int, int, int]:
+    """The shape of the point's map."""
     return 1, net.size("height"), net.size("width"), net.size("channels")
 
 
 def _transpose(net: Net) -> None:
-    order, shape = _ORDERS[net.kind], _map(net)
+    order, shape = _ORDERS[net.kind], map_of(net)
     read = (*shape[:3], net.size("groups"), shape[3]) if net.kind == "groups" else shape
     inputs = net.input(*read), net.const(np.array(order, np.int32))
     net.op("TRANSPOSE", inputs, net.made([read[axis] for axis in order]), "Transpose")
 
 
 def _split(net: Net) -> None:
-    shape, parts = list(_map(net)), net.size("parts")
+    shape, parts = list(map_of(net)), net.size("parts")
     axis = {"columns": 2, "channels": 3}[net.kind]
     whole = list(shape)
     whole[axis] *= parts
@@ -56,23 +58,24 @@ def _products(net: Net) -> None:
     net.op("BATCH_MATMUL", inputs, net.made(made, scale), "BatchMatMul", **turns)
 
 
-def _whole(net: Net) -> None:
-    shape = _map(net)
+def whole_pool(net: Net, kind: str) -> None:
+    """A pool of this kind of a whole map."""
+    shape = map_of(net)
     options: dict[str, Option] = {"padding": 1, "stride_h": 1, "stride_w": 1}
     options |= {"filter_height": shape[1], "filter_width": shape[2], "fused_activation_function": 0}
     out = net.made((1, 1, 1, shape[3]))
-    net.op("MAX_POOL_2D", (net.input(*shape),), out, "Pool2D", **options)
+    net.op(f"{kind}_POOL_2D", (net.input(*shape),), out, "Pool2D", **options)
 
 
 def _extreme(net: Net) -> None:
-    shape, kind = _map(net), net.point.family.partition(" ")[0].upper()
+    shape, kind = map_of(net), net.point.family.partition(" ")[0].upper()
     sizes = {"channel": (1, 1, 1, shape[3]), "one": (1, 1, 1, 1)}
     other = net.input(*sizes.get(str(net.word("second")), shape), which=1)
     net.op(kind, (net.input(*shape), other), net.made(shape), "MaximumMinimum")
 
 
 def _prelu(net: Net) -> None:
-    shape = _map(net)
+    shape = map_of(net)
     slopes = net.values.integers(10, 60, (1, 1, shape[3] if net.word("second") == "channel" else 1))
     dtype = "INT8" if net.dtype == "s16" else TYPES[net.dtype]
     zero = {"u8": 3, "s8": -3}.get(net.dtype, 0)
@@ -83,7 +86,7 @@ def _prelu(net: Net) -> None:
 
 
 def _reduced(net: Net) -> None:
-    shape = list(_map(net))
+    shape = list(map_of(net))
     axes = {"map": (1, 2), "rows": (1,), "channels": (3,)}[net.kind]
     inputs = net.input(*shape), net.const(np.array(axes, np.int32))
     for axis in axes:
@@ -93,7 +96,7 @@ def _reduced(net: Net) -> None:
 
 
 def _rescaled(net: Net) -> None:
-    shape, parts = list(_map(net)), net.size("parts")
+    shape, parts = list(map_of(net)), net.size("parts")
     axis = {"columns": 2, "channels": 3}[net.kind]
     inputs = [net.input(*shape, which=which, scale=SCALE * (1 + which)) for which in range(parts)]
     shape[axis] *= parts
@@ -102,7 +105,7 @@ def _rescaled(net: Net) -> None:
 
 
 def _blocks(net: Net) -> None:
-    _, height, width, channels = _map(net)
+    _, height, width, channels = map_of(net)
     block, wide = net.size("block"), net.point.family.startswith("wide")
     few, many = (height * block, width * block, channels), (height, width, channels * block * block)
     read, made = (many, few) if wide else (few, many)
@@ -165,7 +168,7 @@ RARE: dict[str, Callable[[Net], None]] = {
     "transpose": _transpose,
     "split": _split,
     "matmul": _products,
-    "whole": _whole,
+    "whole": partial(whole_pool, kind="MAX"),
     **dict.fromkeys(("maximum", "minimum"), _extreme),
     "prelu": _prelu,
     **dict.fromkeys(("greatest", "least"), _reduced),

@@ -17,6 +17,7 @@ from lowtide.lower.move import (
     Shape,
     agreed,
     axis_of,
+    columns_of,
     copy_node,
     elements,
     picks_of,
@@ -72,7 +73,6 @@ def _take_apart(
             "lt_join",
             (("bytes", Array("int32_t", np.array(sizes))), ("runs", runs), ("count", len(made))),
         )
-        columns = source.shape[2] if len(source.shape) == 4 else 1
         return context.node(
             kernel="lt_split_row",
             header="lt_move.h",
@@ -80,7 +80,7 @@ def _take_apart(
             inputs=(port(source, rows, range(rows)),),
             outputs=tuple(port(out, rows, range(rows)) for out, _ in made),
             steps=rows,
-            work=Counted.of(columns, **joins(rows * runs, sizes, splits=True)),
+            work=Counted.of(columns_of(source), **joins(rows * runs, sizes, splits=True)),
         )
     nodes, at = [], 0
     for out, shape in made:
