@@ -13,7 +13,7 @@ from lowtide.place.layout import RowLayout
 from lowtide.plans import placed as placing
 from lowtide.plans.changes import Worth
 from lowtide.plans.cost import load_model
-from lowtide.plans.placed import placed
+from lowtide.plans.placed import layouts_of, placed
 from lowtide.plans.planner import default, plans_of, smallest
 from lowtide.rows.scheduled import Scheduled, scheduled
 
@@ -61,6 +61,21 @@ def _before(rows: Scheduled) -> RowLayout:
         patch.setattr(placing, "refitted", keep)
         _ = placed(rows, FREE, effort=0)
     return found[0]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_plan_stays_until_its_rows_lie_better(seed: int) -> None:
+    """What less effort led to is what more effort makes anew."""
+    of = ready(seed, small=False, core="cortex-m4")
+    for number in range(4):
+        rows = scheduled(of, random_plan(of, 10 * seed + number))
+        layouts = layouts_of(rows)
+        plan = placed(rows, FREE, effort=0, layouts=layouts)
+        for effort in (3_000, 20_000):
+            plan = placed(rows, FREE, effort=effort, layouts=layouts, before=plan)
+            anew = placed(rows, FREE, effort=effort)
+            assert (plan.before, plan.placement) == (anew.before, anew.placement)
+            assert plan.rows.table.scratch == anew.rows.table.scratch
 
 
 @pytest.mark.parametrize("core", CORES)

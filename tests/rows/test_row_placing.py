@@ -44,6 +44,7 @@ def test_more_effort_is_never_worse(seed: int) -> None:
     for effort in EFFORTS:
         at_once = place_rows(table, steps, lives, segments, align=table.align, effort=effort)
         assert placing.within(effort) == at_once
+        assert placing.within(effort) is placing.within(0)  # what was found is not made again
         arenas.append(at_once.arena_bytes)
     assert all(less <= before for before, less in pairwise(arenas))
     assert placing.within(0).arena_bytes == arenas[-1]  # what was found stays

@@ -216,10 +216,14 @@ def _narrow(graph: Graph, op: BlockOp, form: _Form, parts: _Parts) -> Iterator[i
     """Bytes of scratch memory of a form that makes 1 column, 2, and so on. A depthwise kernel that is
     for more pixels than there are at a time is not among the forms then."""
     columns = graph.tensors[op.outputs[0]].shape[2]
+    known: dict[int, int] = {}  # all depends on the first of the pieces that columns are cut into
     for n in range(1, columns + 1):
-        cores = _cores(parts, pieces(n, form.most)[0])
-        core = form.core if form.core in cores else cores[0]
-        yield replace(form, core=core).scratch(graph, op, n)
+        piece = pieces(n, form.most)[0]
+        if piece not in known:
+            cores = _cores(parts, piece)
+            core = form.core if form.core in cores else cores[0]
+            known[piece] = replace(form, core=core).scratch(graph, op, n)
+        yield known[piece]
 
 
 def _joins(graph: Graph, op: BlockOp) -> bool:

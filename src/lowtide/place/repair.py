@@ -111,25 +111,29 @@ class _Search:
             self.weight[box] = _NEVER
         self._sizes = np.array(boxes.sizes, np.int64)
         self._lows = np.array(self.at, np.int64)
+        self._ends = self._lows + self._sizes
         self._weights = np.array(self.weight, np.int64)
 
     def restore(self, offsets: Sequence[int]) -> None:
         """Put all boxes at these offsets."""
         self.at, self.out = list(offsets), []
         self._lows[:] = offsets
+        self._ends[:] = self._lows + self._sizes
 
     def lower(self, target: int) -> int:
         """Take out what sticks out of `target`; how much work that was."""
-        high = (self._lows < _FAR) & (self._lows + self._sizes > target)
+        high = (self._lows < _FAR) & (self._ends > target)
         for box in np.flatnonzero(high).tolist():
             self._eject(box)
         return 1 + len(self.at) // CHEAP
 
     def _move(self, box: int, offset: int) -> None:
         self.at[box] = self._lows[box] = offset
+        self._ends[box] = offset + self.boxes.sizes[box]
 
     def _eject(self, box: int) -> None:
-        self.at[box], self._lows[box] = -1, _FAR
+        self.at[box] = -1
+        self._lows[box] = self._ends[box] = _FAR
         self.out.append(box)
 
     def settle(self, target: int, most: int) -> tuple[int, bool]:
@@ -160,8 +164,8 @@ class _Search:
         if isinstance(near, tuple):
             at, sizes, end = self.at, self.boxes.sizes, offset + size
             return [o for o in near if offset - sizes[o] < at[o] < end and at[o] >= 0]
-        low = self._lows[near]
-        there = (low < offset + size) & (low + self._sizes[near] > offset)
+        there = self._lows.take(near) < offset + size
+        there &= self._ends.take(near) > offset
         found: list[int] = near[there].tolist()
         return found
 
@@ -202,22 +206,26 @@ class _Search:
     def _easiest_of_many(self, box: int, near: Numbers, last: int) -> tuple[int, int]:
         """`_easiest`, by numpy."""
         size, align = self.boxes.sizes[box], self.boxes.aligns[box]
-        low, heavy = self._lows[near], self._weights[near]
-        begins = np.maximum(low - (size - 1), 0)
-        place = np.concatenate((_NOTHING, begins, low + self._sizes[near]))
+        begins = self._lows.take(near)
+        begins -= size - 1
+        np.maximum(begins, 0, out=begins)
+        heavy = self._weights.take(near)
+        place = np.concatenate((_NOTHING, begins, self._ends.take(near)))
         order = place.argsort()
-        place = place[order]
-        now = np.concatenate((_NOTHING, heavy, -heavy))[order].cumsum()
+        place = place.take(order)
+        now = np.add.accumulate(np.concatenate((_NOTHING, heavy, -heavy)).take(order))
         offset = place if align == 1 else -(-place // align) * align
-        fits = offset <= last
         # Of equal places the last counts, with all changes.
-        fits[:-1] &= offset[:-1] < place[1:]
-        now, offset = now[fits], offset[fits]
-        least = int(now.min(initial=_NEVER))
-        if least >= _NEVER:
+        now[:-1][offset[:-1] >= place[1:]] = _NEVER
+        now = now[: offset.searchsorted(last, "right")]
+        if not len(now):
             return _NEVER, 0
-        places = offset[now == least]
-        return least, int(places[int(self.random() * len(places)) if least else 0])
+        first = int(now.argmin())
+        least = int(now[first])
+        if not least or least >= _NEVER:
+            return least, int(offset[first])
+        places = (now == least).nonzero()[0]
+        return least, int(offset[places[int(self.random() * len(places))]])
 
 
 _NOTHING = np.zeros(1, np.int64)

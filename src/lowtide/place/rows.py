@@ -81,6 +81,7 @@ class Placing:
             each = row_boxes(table, steps, lives, align, grown=grown)
             ways.append(_Way(search(each, each.boxes, each.above_grown), 1, each))
         self._ways = sorted(ways, key=lambda way: way.search.bound)
+        self._found: tuple[RowBoxes, list[int], Placement] | None = None
 
     @property
     def pairs(self) -> int:
@@ -90,7 +91,8 @@ class Placing:
 
     def within(self, effort: int = FULL) -> Placement:
         """The best placement found by so much effort in each search, as for `QUICK`: what was done
-        before is not done again, and more effort never gives a larger arena."""
+        before is not done again, and more effort never gives a larger arena. The placement is the same
+        object as long as none better is found."""
         best, *others = self._ways
         offsets = best.until(effort)
         for way in others:
@@ -99,7 +101,10 @@ class Placing:
                 found = way.until(effort)
                 if height(way.rows.boxes, found) < top:
                     best, offsets = way, found
-        return placement_of("rows", best.rows.problem, best.rows.boxes, offsets)
+        if self._found is None or self._found[0] is not best.rows or self._found[1] != offsets:
+            of = best.rows
+            self._found = of, offsets, placement_of("rows", of.problem, of.boxes, offsets)
+        return self._found[2]
 
 
 @dataclass(frozen=True, slots=True)

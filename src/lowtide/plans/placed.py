@@ -62,11 +62,19 @@ def layouts_of(rows: Scheduled) -> RowLayouts:
 
 
 def placed(
-    rows: Scheduled, worth: Worth, *, effort: int = FULL, layouts: RowLayouts | None = None
+    rows: Scheduled,
+    worth: Worth,
+    *,
+    effort: int = FULL,
+    layouts: RowLayouts | None = None,
+    before: PlacedPlan | None = None,
 ) -> PlacedPlan:
     """A schedule with its rows placed; `effort` goes into placing them: see `place.rows`. Operators
-    change their form where that is `worth` it. What was found with less effort is in its `layouts`."""
+    change their form where that is `worth` it. What was found with less effort is in its `layouts`; the
+    plan that it led to `before` stays if nothing better is found."""
     layout = (layouts or layouts_of(rows)).within(effort)
+    if before is not None and before.before is layout.placement:
+        return before
     return PlacedPlan(*refitted(rows, layout, worth), layout.placement)
 
 

@@ -131,27 +131,27 @@ class Placer:
 
         It is placed quickly in any case, and that first: so what is found is the same whoever asks.
         """
-        if not quick:
-            self.place(choices, quick=True)
+        before = None if quick else self.place(choices, quick=True)
         effort = QUICK if quick else int(FULL * self._effort)
         if (choices, effort) not in self._points:
             self._tell(f"placing plan {len(self._points) + 1}")
-            draft = self.draft(choices)
-            worth = Worth.of(self.model.node, draft.instructions)
-            plan = placed(draft.rows, worth, effort=effort, layouts=self._layouts_of(choices))
-            instructions, refilled, waits = self._costs(plan.rows)
-            times = draft.macs / (graph_macs(self.ready.graph) or 1)
-            of = (
-                draft.macs,
-                times,
-                draft.peak_bytes,
-                choices,
-                plan,
-                instructions + waits,
-                self.ready,
-            )
-            self._points[choices, effort] = Point(*of, instructions, refilled)
+            self._points[choices, effort] = self._placed(choices, effort, before)
         return self._points[choices, effort]
+
+    def _placed(self, choices: tuple[Choice, ...], effort: int, before: Point | None) -> Point:
+        """The plan of these stages, placed with so much effort; that of less effort, which was there
+        `before`, if nothing better is found."""
+        draft = self.draft(choices)
+        worth = Worth.of(self.model.node, draft.instructions)
+        layouts, known = self._layouts_of(choices), None if before is None else before.placed
+        plan = placed(draft.rows, worth, effort=effort, layouts=layouts, before=known)
+        if before is not None and plan is known:
+            return before
+        instructions, refilled, waits = self._costs(plan.rows)
+        times = draft.macs / (graph_macs(self.ready.graph) or 1)
+        cost = instructions + waits
+        of = draft.macs, times, draft.peak_bytes, choices, plan, cost, self.ready
+        return Point(*of, instructions, refilled)
 
     def _layouts_of(self, choices: tuple[Choice, ...]) -> RowLayouts:
         """Where the rows of the plan of these stages may lie."""

@@ -12,7 +12,7 @@ the limit of P1 may be one of MACs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import count
@@ -21,9 +21,10 @@ from typing import Literal
 from lowtide.errors import InfeasibleError
 from lowtide.ir.macs import graph_macs
 from lowtide.place.variables import state_bytes, variables_of
-from lowtide.plans.candidates import AS_LARGE, Candidate, in_turn
+from lowtide.plans.candidates import Candidate, in_turn
 from lowtide.plans.copies import copied_bytes
 from lowtide.plans.cost import CostModel, load_model
+from lowtide.plans.likely import Looks
 from lowtide.plans.placer import Placer, Point, Tell
 from lowtide.plans.refills import layer_by_layer
 from lowtide.plans.search import choices_of, ladder
@@ -201,14 +202,9 @@ def default(plans: Plans) -> Point:
     Blocks are worth it only if they save clearly more arena than their kernels need stack, and weights
     in a second layout only if that saves RAM enough.
     """
-    known = plans.plain_candidates
+    known, looks = plans.plain_candidates, Looks()
     refused: set[tuple[Candidate, Point | None]] = set()
-    quickly: set[Candidate] = set()
-    well: set[Candidate] = set()
     copied: dict[Candidate | tuple[Choice, ...], int] = {}
-    left: list[
-        float
-    ] = []  # the part of what plans were above their peaks, once they are placed well
 
     def beside(of: Candidate, point: Point | None) -> int:
         """What counts beside the arena."""
@@ -223,48 +219,39 @@ def default(plans: Plans) -> Point:
         """All plans; of those that are not placed well the best that they can be, their cost in all
         likelihood if they are placed quickly."""
         for of in known:
-            if of not in well:
-                cost = of.likely_cost if of in quickly else of.cost
+            if of not in looks.well:
+                cost = of.likely_cost if of in looks.quickly else of.cost
                 yield Costs(of.peak + beside(of, None), cost - of.waits, of.waits), of, None
                 continue
             for point in of.points:
                 ram, waits = point.arena_bytes + beside(of, point), point.cost - point.instructions
                 yield Costs(ram, point.instructions, waits), of, point
 
-    def order(way: tuple[Costs, Candidate, Point | None]) -> tuple[float, int]:
-        """Which way is tried first: the least RAM, in all likelihood."""
+    def likely(way: tuple[Costs, Candidate, Point | None]) -> Costs:
+        """What it takes in all likelihood."""
         costs, of, point = way
-        hope = min(left) if len(left) >= _ENOUGH else AS_LARGE
-        above = hope * of.above if point is None and of in quickly else 0
-        return costs.ram + above, costs.work
+        return costs if point is not None else replace(costs, ram=costs.ram + looks.above(of))
 
-    def look(of: Candidate) -> None:
-        """Place a plan quickly, or well if that was done: it takes ten times as long."""
-        if of not in quickly:
-            quickly.add(of)
-            return
-        well.add(of)
-        if of.above:
-            left.append((min(point.arena_bytes for point in of.points) - of.peak) / of.above)
+    def order(way: tuple[Costs, Candidate, Point | None]) -> tuple[int, int]:
+        """Which way is tried first: the least RAM, in all likelihood."""
+        costs = likely(way)
+        return costs.ram, costs.work
 
     while True:
         every = list(ways())
-        mine, of, point = min((way for way in every if way[1:] not in refused), key=order)
+        way = min((way for way in every if way[1:] not in refused), key=order)
+        mine, of, point = likely(way), way[1], way[2]
         wrong = [way for way in every if not is_worth(mine, way[0], of.path.quickest)]
         if any(way[2] is not None for way in wrong):
             refused.add((of, point))
         elif point is None:
-            look(of)
+            looks.look(of)
         elif wrong:
-            look(min(wrong, key=lambda way: way[0].work)[1])
+            looks.look(min(wrong, key=lambda way: way[0].work)[1])
         else:
             # A plan with blocks takes stack as well: it is no better for less arena.
             blocks = of.path.blocks
             return _unbeaten((each for each in known if blocks or not each.path.blocks), point)
-
-
-_ENOUGH = 3
-"""So many plans that are placed well show what that makes of the others, in all likelihood."""
 
 
 def fastest(plans: Plans) -> Point:
