@@ -86,7 +86,12 @@ def _whole(
         inputs=(whole(context.input(0)),),
         outputs=(target,),
         steps=math.prod(counts),
-        work=Counted.of(columns_of(context.output()), found=math.prod(counts), **done),
+        work=Counted.of(
+            columns_of(context.output()),
+            found=math.prod(counts),
+            divided=math.prod(counts) - counts[-1],
+            **done,
+        ),
     )
 
 
@@ -112,11 +117,7 @@ def _planes(context: Context, source: Tensor, out: Tensor, perm: Shape, size: in
     pixels = port(image, height, range(height))
     lines = Port(flat.id, planes * height, width * size, count=planes, dilation=height)
     inputs, outputs = (lines, pixels) if image is out else (pixels, lines)
-    copies = joins(height * width, [size] * planes, splits=image is source)
-    # Many more runs, and shorter, than what is joined or split has else: they have prices of their own.
-    copies |= {"step": height, "pointer": height * (planes + 1)}
-    priced = "lt_concat_planes" if image is out else "lt_split_planes"
-    copies = {f"{priced}/{name}": many for name, many in copies.items()} | {"step": 0, "pointer": 0}
+    copies = joins(height, width, [size] * planes, splits=image is source)
     made = context.op.id, kernel, "lt_move.h", params, (inputs,), (outputs,)
     return Node(*made, steps=height, work=Counted.of(width, **copies))
 

@@ -137,8 +137,7 @@ LT_INLINE void join_pixel(int32_t *totals, const void *row, int32_t in, int32_t 
             } else {
                 value = vreinterpretq_s32_u32(veorq_u32(vldrbq_u32((const uint8_t *)row + in), sign));
             }
-            total = (k == AVERAGE) ? vaddq_s32(total, value) : vmaxq_s32(total, value);
-            vstrwq_s32(totals + c, total);
+            vstrwq_s32(totals + c, vaddq_s32(total, value)); /* the greatest: lt_pool_helium.c */
         }
     }
 #elif defined(LT_DSP)
@@ -229,12 +228,12 @@ LT_POOL_ROW(average_pool_s8, LT_S8, AVERAGE)
 LT_POOL_ROW(max_pool_s8, LT_S8, MAX)
 LT_POOL_U8(average_pool_u8, row, AVERAGE)
 LT_POOL_U8(max_pool_u8, row, MAX)
+LT_POOL_EAT(max_pool_s8, LT_S8, MAX)
+LT_POOL_U8(max_pool_u8, eat, MAX)
 #endif
 LT_POOL_ROW(average_pool_s16, LT_S16, AVERAGE)
 LT_POOL_ROW(max_pool_s16, LT_S16, MAX)
 LT_POOL_EAT(average_pool_s8, LT_S8, AVERAGE)
 LT_POOL_EAT(average_pool_s16, LT_S16, AVERAGE)
-LT_POOL_EAT(max_pool_s8, LT_S8, MAX)
 LT_POOL_EAT(max_pool_s16, LT_S16, MAX)
 LT_POOL_U8(average_pool_u8, eat, AVERAGE)
-LT_POOL_U8(max_pool_u8, eat, MAX)
