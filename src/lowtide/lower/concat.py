@@ -139,7 +139,7 @@ def _along_row(
 def joins(
     steps: float, runs: int, sizes: Sequence[int], *, splits: bool = False
 ) -> dict[str, float]:
-    """What is done in each of so many steps to copy `runs` runs of each size, in bytes, to where they are
+    """What is done in so many steps that each copy `runs` runs of each size, in bytes, to where they are
     joined, or from it."""
     whole = sum(sizes)
     found: dict[str, float] = {

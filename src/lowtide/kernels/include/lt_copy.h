@@ -143,17 +143,20 @@ static inline void lt_copy_piece(uint8_t *to, const uint8_t *from, int32_t n)
 #else
     if (n <= LT_COPY_FEW) {
         if ((n & 1) != 0) {
-            to[n - 1] = from[n - 1];
+            *to = *from;
         }
-        if (n > 1) {
-            for (; n >= 4; n -= 4, to += 4, from += 4) {
-                (void)memcpy(to, from, 4);
-                LT_LOOP_AS_IT_IS(to);
-            }
-            if ((n & 2) != 0) {
-                (void)memcpy(to, from, 2);
-            }
+        if ((n & 2) != 0) {
+            (void)memcpy(to + (n & 1), from + (n & 1), 2);
         }
+        if ((n & 4) != 0) {
+            (void)memcpy(to + (n & 3), from + (n & 3), 4);
+        }
+#ifdef LT_DSP
+        if (n == 8) {
+            (void)memcpy(to, from, 4);
+            (void)memcpy(to + 4, from + 4, 4);
+        }
+#endif
         return;
     }
 #endif

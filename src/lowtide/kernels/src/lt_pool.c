@@ -3,6 +3,7 @@
 #include "lt_pool.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "lt_elem.h"
 #include "lt_fixed.h"
@@ -137,7 +138,7 @@ LT_INLINE void join_pixel(int32_t *totals, const void *row, int32_t in, int32_t 
             } else {
                 value = vreinterpretq_s32_u32(veorq_u32(vldrbq_u32((const uint8_t *)row + in), sign));
             }
-            vstrwq_s32(totals + c, vaddq_s32(total, value)); /* the greatest: lt_pool_helium.c */
+            vstrwq_s32(totals + c, vaddq_s32(total, value)); /* of bytes, there are only averages here */
         }
     }
 #elif defined(LT_DSP)
@@ -201,6 +202,65 @@ LT_INLINE void eat(const lt_pool *p, const lt_step *step, lt_elem type, kind k, 
     reset(p, rows, totals, start);
 }
 
+#ifndef LT_HELIUM
+/* Bytes that count as unsigned after their bits `in` are flipped: where those of a pixel are greater than its
+ * channels' totals, they replace them. */
+static void join_greatest(uint8_t *totals, const uint8_t *pixel, int32_t channels, uint32_t in)
+{
+    int32_t c = 0;
+#ifdef LT_DSP
+    for (; (c + 4) <= channels; c += 4) {
+        uint32_t value = (uint32_t)lt_load(pixel + c) ^ (in * 0x01010101U), total = (uint32_t)lt_load(totals + c);
+        uint32_t lost;
+        __asm__("usub8 %1, %0, %2\n\tsel %0, %0, %2" : "+r"(value), "=&r"(lost) : "r"(total) : "cc");
+        (void)memcpy(totals + c, &value, 4);
+    }
+#endif
+    for (; c < channels; c++) {
+        uint8_t value = (uint8_t)(pixel[c] ^ in);
+        totals[c] = (value > totals[c]) ? value : totals[c];
+    }
+}
+
+/* Stored bytes become unsigned ones of the same order by flipping the bits `in`, and these outputs by
+ * `out`; limits are `low` and `high` then. */
+static void max_eat(const lt_pool *p, const lt_step *step, uint32_t in, uint32_t out, int32_t low, int32_t high)
+{
+    const int32_t size = p->out_w * p->channels;
+    uint8_t *totals = step->scratch, *to = step->out[0];
+    if (step->row == 0) {
+        (void)memset(totals, low, (size_t)size);
+    }
+    for (int32_t y = 0; (y < p->kernel_h) && (step->in[y] != NULL); y++) {
+        for (int32_t x = 0; x < p->out_w; x++) {
+            columns window_x = window(p, x);
+            const uint8_t *pixel = (const uint8_t *)step->in[y] + (window_x.first * p->channels);
+            for (int32_t i = window_x.first; i < window_x.end; i++, pixel += p->channels) {
+                join_greatest(totals + (x * p->channels), pixel, p->channels, in);
+            }
+        }
+    }
+    if (to != NULL) {
+        for (int32_t i = 0; i < size; i++) {
+            to[i] = (uint8_t)(((totals[i] > high) ? (uint32_t)high : totals[i]) ^ out);
+            totals[i] = (uint8_t)low;
+        }
+    }
+}
+
+LT_SHARED void lt_max_pool_s8_eat(const void *params, const lt_step *step)
+{
+    const lt_pool *p = params;
+    max_eat(p, step, 0x80, 0x80, p->low + 128, p->high + 128);
+}
+
+LT_SHARED void lt_max_pool_u8_eat(const void *params, const lt_step *step)
+{
+    const lt_pool_u8 *p = params;
+    max_eat(&p->pool, step, p->in_flip, p->out_flip, p->pool.low, p->pool.high);
+}
+#endif
+
 static const flips none = {0, 0};
 
 #define LT_POOL_ROW(name, type, kind)                                       \
@@ -228,8 +288,6 @@ LT_POOL_ROW(average_pool_s8, LT_S8, AVERAGE)
 LT_POOL_ROW(max_pool_s8, LT_S8, MAX)
 LT_POOL_U8(average_pool_u8, row, AVERAGE)
 LT_POOL_U8(max_pool_u8, row, MAX)
-LT_POOL_EAT(max_pool_s8, LT_S8, MAX)
-LT_POOL_U8(max_pool_u8, eat, MAX)
 #endif
 LT_POOL_ROW(average_pool_s16, LT_S16, AVERAGE)
 LT_POOL_ROW(max_pool_s16, LT_S16, MAX)

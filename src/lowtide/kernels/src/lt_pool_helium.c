@@ -124,18 +124,17 @@ static void reset(uint8_t *totals, int32_t size, int32_t low)
     }
 }
 
-/* As max_row, of a row that is eaten. Totals are bytes, sixteen at a time: they need a fourth of the scratch
- * memory that others do. */
+/* As max_row, of rows that are eaten; totals are such bytes, too. */
 static void max_eat(const lt_pool *p, const lt_step *step, int32_t in, int32_t out, int32_t low, int32_t high)
 {
     const int32_t size = p->out_w * p->channels;
-    const window row = {step->in, 1, 0, 0};
+    const window rows = rows_of(p, step);
     uint8_t *totals = step->scratch, *to = step->out[0];
     if (step->row == 0) {
         reset(totals, size, low);
     }
     for (int32_t x = 0; x < p->out_w; x++, totals += p->channels) {
-        window at = column(p, row, x);
+        window at = column(p, rows, x);
         for (int32_t c = 0; c < p->channels; c += 16) {
             mve_pred16_t some = vctp8q((uint32_t)(p->channels - c));
             uint8x16_t most = vldrbq_z_u8(totals + c, some);
