@@ -32,6 +32,7 @@ from lowtide.lower.nodes import Array, Lowered, Node, Params, Port
 
 _MOST_RANK = 5
 _MOST_PLANES = 16  # more pointers than that cost more than they save
+_MOST_ROWS, _MOST_APART = 32767, 255  # lt_port: int16_t and uint8_t
 
 
 def _transpose(context: Context) -> Lowered:
@@ -104,7 +105,7 @@ def _planes(context: Context, source: Tensor, out: Tensor, perm: Shape, size: in
     else:
         return None
     batch, height, width, planes = image.shape
-    if batch != 1 or planes > _MOST_PLANES or planes * height > 32767:
+    if batch != 1 or planes > _MOST_PLANES or planes * height > _MOST_ROWS or height > _MOST_APART:
         return None
     params = Params(
         "lt_join",

@@ -203,61 +203,39 @@ LT_INLINE void eat(const lt_pool *p, const lt_step *step, lt_elem type, kind k, 
 }
 
 #ifndef LT_HELIUM
-/* Bytes that count as unsigned after their bits `in` are flipped: where those of a pixel are greater than its
- * channels' totals, they replace them. */
-static void join_greatest(uint8_t *totals, const uint8_t *pixel, int32_t channels, uint32_t in)
+/* Join a row of bytes to the greatest of its columns, which are bytes, too. */
+LT_INLINE void join_greatest(const lt_pool *p, uint8_t *totals, const uint8_t *row, lt_elem type, int32_t flip)
 {
-    int32_t c = 0;
-#ifdef LT_DSP
-    for (; (c + 4) <= channels; c += 4) {
-        uint32_t value = (uint32_t)lt_load(pixel + c) ^ (in * 0x01010101U), total = (uint32_t)lt_load(totals + c);
-        uint32_t lost;
-        __asm__("usub8 %1, %0, %2\n\tsel %0, %0, %2" : "+r"(value), "=&r"(lost) : "r"(total) : "cc");
-        (void)memcpy(totals + c, &value, 4);
-    }
-#endif
-    for (; c < channels; c++) {
-        uint8_t value = (uint8_t)(pixel[c] ^ in);
-        totals[c] = (value > totals[c]) ? value : totals[c];
-    }
-}
-
-/* Stored bytes become unsigned ones of the same order by flipping the bits `in`, and these outputs by
- * `out`; limits are `low` and `high` then. */
-static void max_eat(const lt_pool *p, const lt_step *step, uint32_t in, uint32_t out, int32_t low, int32_t high)
-{
-    const int32_t size = p->out_w * p->channels;
-    uint8_t *totals = step->scratch, *to = step->out[0];
-    if (step->row == 0) {
-        (void)memset(totals, low, (size_t)size);
-    }
-    for (int32_t y = 0; (y < p->kernel_h) && (step->in[y] != NULL); y++) {
-        for (int32_t x = 0; x < p->out_w; x++) {
-            columns window_x = window(p, x);
-            const uint8_t *pixel = (const uint8_t *)step->in[y] + (window_x.first * p->channels);
-            for (int32_t i = window_x.first; i < window_x.end; i++, pixel += p->channels) {
-                join_greatest(totals + (x * p->channels), pixel, p->channels, in);
+    const int32_t channels = p->channels;
+    for (int32_t x = 0; x < p->out_w; x++, totals += channels) {
+        columns window_x = window(p, x);
+        const uint8_t *pixel = row + (window_x.first * channels), *const end = row + (window_x.end * channels);
+        for (; pixel != end; pixel += channels) {
+            for (int32_t c = 0; c < channels; c++) {
+                lt_put(totals, c, join(lt_get(totals, c, type), lt_get(pixel, c, type) ^ flip, MAX), type);
             }
         }
     }
-    if (to != NULL) {
-        for (int32_t i = 0; i < size; i++) {
-            to[i] = (uint8_t)(((totals[i] > high) ? (uint32_t)high : totals[i]) ^ out);
-            totals[i] = (uint8_t)low;
-        }
+}
+
+/* Eat rows for the greatest of bytes. */
+LT_INLINE void eat_greatest(const lt_pool *p, const lt_step *step, lt_elem type, flips flip)
+{
+    const int32_t size = p->out_w * p->channels;
+    uint8_t *totals = step->scratch;
+    if (step->row == 0) {
+        (void)memset(totals, p->low, (size_t)size);
     }
-}
-
-LT_SHARED void lt_max_pool_s8_eat(const void *params, const lt_step *step)
-{
-    const lt_pool *p = params;
-    max_eat(p, step, 0x80, 0x80, p->low + 128, p->high + 128);
-}
-
-LT_SHARED void lt_max_pool_u8_eat(const void *params, const lt_step *step)
-{
-    const lt_pool_u8 *p = params;
-    max_eat(&p->pool, step, p->in_flip, p->out_flip, p->pool.low, p->pool.high);
+    for (int32_t y = 0; (y < p->kernel_h) && (step->in[y] != NULL); y++) {
+        join_greatest(p, totals, step->in[y], type, flip.in);
+    }
+    if (step->out[0] != NULL) {
+        for (int32_t i = 0; i < size; i++) {
+            int32_t total = lt_get(totals, i, type);
+            lt_put(step->out[0], i, ((total > p->high) ? p->high : total) ^ flip.out, type);
+        }
+        (void)memset(totals, p->low, (size_t)size);
+    }
 }
 #endif
 
@@ -284,6 +262,18 @@ static const flips none = {0, 0};
     }
 
 #ifndef LT_HELIUM
+LT_SHARED void lt_max_pool_s8_eat(const void *params, const lt_step *step)
+{
+    eat_greatest(params, step, LT_S8, none);
+}
+
+LT_SHARED void lt_max_pool_u8_eat(const void *params, const lt_step *step)
+{
+    const lt_pool_u8 *p = params;
+    flips flip = {p->in_flip, p->out_flip};
+    eat_greatest(&p->pool, step, LT_U8, flip);
+}
+
 LT_POOL_ROW(average_pool_s8, LT_S8, AVERAGE)
 LT_POOL_ROW(max_pool_s8, LT_S8, MAX)
 LT_POOL_U8(average_pool_u8, row, AVERAGE)
