@@ -29,7 +29,7 @@ static LT_APART void copy_runs(uint8_t *to, int32_t stride, const uint8_t *from,
 }
 
 /* The bytes of a run of each part. */
-static int32_t whole(const lt_join *p)
+static int32_t run_of_all(const lt_join *p)
 {
     int32_t sum = 0;
     for (int32_t k = 0; k < p->count; k++) {
@@ -42,7 +42,7 @@ static int32_t whole(const lt_join *p)
 LT_SHARED void lt_concat_row(const void *params, const lt_step *step)
 {
     const lt_join *p = params;
-    const int32_t pitch = (p->runs == 1) ? 0 : whole(p);
+    const int32_t pitch = (p->runs == 1) ? 0 : run_of_all(p);
     uint8_t *out = step->out[0];
     for (int32_t k = 0; k < p->count; k++) {
         int32_t n = p->bytes[k];
@@ -58,7 +58,7 @@ LT_SHARED void lt_concat_row(const void *params, const lt_step *step)
 LT_SHARED void lt_split_row(const void *params, const lt_step *step)
 {
     const lt_join *p = params;
-    const int32_t pitch = (p->runs == 1) ? 0 : whole(p);
+    const int32_t pitch = (p->runs == 1) ? 0 : run_of_all(p);
     const uint8_t *in = step->in[0];
     for (int32_t k = 0; k < p->count; k++) {
         int32_t n = p->bytes[k];
