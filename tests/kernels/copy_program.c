@@ -9,7 +9,19 @@
 
 enum { MOST = 90, PLACES = 8 };
 
-static int copies(int32_t size, int32_t to, int32_t from)
+/* Ways to copy `size` bytes: as a run, as a piece, and as many runs of 1, 2, 3 bytes and so on. */
+static void copy(uint8_t *to, const uint8_t *from, int32_t size, int32_t way)
+{
+    if (way == 0) {
+        lt_copy_run(to, from, size);
+    } else if (way == 1) {
+        lt_copy_piece(to, from, size);
+    } else {
+        lt_copy_runs(to, way - 1, from, way - 1, way - 1, size / (way - 1));
+    }
+}
+
+static int copies(int32_t size, int32_t to, int32_t from, int32_t way)
 {
     uint8_t *source = malloc((size_t)(from + size)), *made = malloc((size_t)(to + size));
     int good = (source != NULL) && (made != NULL);
@@ -20,7 +32,7 @@ static int copies(int32_t size, int32_t to, int32_t from)
         made[i] = 7;
     }
     if (good) {
-        lt_copy_run(made + to, source + from, size);
+        copy(made + to, source + from, size, way);
     }
     for (int32_t i = 0; good && (i < (to + size)); i++) {
         good = made[i] == ((i < to) ? 7 : source[from + i - to]);
@@ -55,9 +67,11 @@ int main(void)
     for (int32_t size = 1; size <= MOST; size++) {
         for (int32_t to = 0; to < PLACES; to++) {
             for (int32_t from = 0; from < PLACES; from++) {
-                if (!copies(size, to, from)) {
-                    (void)printf("%d bytes from %d to %d\n", (int)size, (int)from, (int)to);
-                    return 1;
+                for (int32_t way = 0; way < PLACES; way++) {
+                    if (((way < 2) || (size % (way - 1) == 0)) && !copies(size, to, from, way)) {
+                        (void)printf("%d bytes from %d to %d\n", (int)size, (int)from, (int)to);
+                        return 1;
+                    }
                 }
                 if (!moves(size, to, from + 1) || !moves(size, to, size + 1)) {
                     (void)printf("%d bytes down to %d by %d\n", (int)size, (int)to, (int)(from + 1));

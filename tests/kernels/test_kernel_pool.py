@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Literal
 
+import numpy as np
 import pytest
+from boards import board_differences
 from harness import differences
 
 from lowtide.errors import ModelError
 from lowtide.lower import lower_op
+from lowtide.machines.board import find_target
 from lowtide.tflite.read import parse
 from schema_models import Engine, Net, plain_net, samples_of
 
@@ -82,8 +86,45 @@ def test_global_pooling_eats_rows() -> None:
         (node,) = lower_op(graph, op).nodes
         assert node.kernel.endswith("_s8_eat")
         assert node.steps == 25
-        assert node.scratch == 4 + 4 * 64
+        assert node.scratch == (64 if node.kernel == "lt_max_pool_s8_eat" else 4 + 4 * 64)
         assert [port.count for port in (*node.inputs, *node.outputs)] == [1, 1]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_rows_of_few_columns_are_eaten_several_at_once(dtype: str) -> None:
+    """As many as totals that are bytes save: not those after the window, nor those of other images."""
+    net = Net(np.dtype(dtype).type)
+    for (batch, height, width), kernel, count in (
+        ((1, 21, 1), 21, 4),
+        ((1, 22, 3), 22, 2),
+        ((1, 21, 4), 21, 1),
+        ((1, 23, 1), 22, 1),
+        ((2, 21, 1), 21, 1),
+    ):
+        source = net.input((batch, height, width, 5))
+        pool(net, source, (kernel, width), (kernel, width))
+        node = lower_op(parse(net.build()).graph, parse(net.build()).graph.ops[-1]).nodes[0]
+        assert (node.kernel[3:6], node.inputs[0].count) == ("max", count), (height, width)
+    engine: Engine = "litert" if dtype == "uint8" else "tflm"
+    assert differences(net.build(), inputs=samples_of(net), engine=engine) == []
+
+
+@pytest.mark.parametrize(
+    ("board", "core"),
+    [("microbit", "cortex-m0"), ("mps2-an386", "cortex-m4"), ("mps3-an547", "cortex-m55")],
+)
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_the_greatest_are_eaten_alike_on_boards(board: str, core: str, dtype: str) -> None:
+    net = Net(np.dtype(dtype).type)
+    for channels in (1, 3, 4, 7, 16, 19):
+        for height, width in ((13, 1), (6, 3), (4, 5)):
+            source = net.input((1, height, width, channels))
+            pool(net, source, (height, width), (height, width), activation=channels % 2)
+            pool(net, source, (height, 3), (1, 2), padding=SAME)
+            pool(net, source, (height, 1), (height, 1))
+    engine: Literal["tflm", "litert"] = "litert" if dtype == "uint8" else "tflm"
+    target = find_target(core)
+    assert board_differences(net.build(), board, target=target, engine=engine, plenty=True) == []
 
 
 @pytest.mark.parametrize(

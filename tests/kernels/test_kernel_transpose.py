@@ -75,6 +75,18 @@ def test_planes_are_read_and_written_by_rows() -> None:
     assert join.steps == apart.steps == 8
 
 
+def test_tall_planes_are_read_and_written_whole() -> None:
+    """Rows of one pixel row may be 255 apart at most (lt_port)."""
+    net = Net()
+    for height in (255, 256):
+        transpose(net, net.input((1, 2, height, 3)), (0, 2, 3, 1))
+        transpose(net, net.input((1, height, 3, 2)), (0, 3, 1, 2))
+    graph = parse(net.build()).graph
+    kernels = [entry.node.kernel for entry in assemble(graph, range(4)).kernels]
+    assert kernels == ["lt_concat_row", "lt_split_row", "lt_transpose_row", "lt_transpose_row"]
+    assert differences(net.build(), samples=1, engine="tflm") == []
+
+
 def test_refusals() -> None:
     net = Net()
     net.op("TRANSPOSE", [net.input((2, 3)), net.const([1, 1])], (3, 3))

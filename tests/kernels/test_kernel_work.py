@@ -145,11 +145,11 @@ def blocks_of_pixels() -> bytes:
     return net.build()
 
 
-def test_what_moves_planes_joins_and_splits_runs_of_each_pixel() -> None:
+def test_what_moves_planes_joins_and_splits_elements_of_each_plane() -> None:
     told = {line.partition(" ")[0]: line for line in lines_of(planes(), "cortex-m4")}
     joined, split = told["lt_concat_row"], told["lt_split_row"]
-    assert "lt_concat_planes/outer=30 " in joined and "lt_concat_planes/work=90" in joined, joined
-    assert "lt_split_planes/outer=30 " in split and "lt_split_planes/work=90" in split, split
+    assert " parts=18 " in joined and " singles=90 " in joined, joined
+    assert " parts=18 " in split and " singles=90 " in split, split
 
 
 def models() -> Iterator[bytes]:

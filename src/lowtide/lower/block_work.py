@@ -111,7 +111,7 @@ class BlockWork:
                     _called(found, self.expand, calls, part)
                 else:
                     called = {"step": calls, "pointer": calls * (len(self.sizes) + 1)}
-                    copied = joins(calls * part, self.sizes) | called
+                    copied = joins(calls, part, self.sizes) | called
                     _add(found, "lt_concat_row", calls, copied)
             moved = sum(cut.moved for cut in cuts)
             if self.keeps:

@@ -17,7 +17,7 @@ from lowtide.ir import DType, Tensor
 from lowtide.ir.byte_tables import rescaled
 from lowtide.lower.columns import of_joined
 from lowtide.lower.common import Context, Lowering, per_tensor
-from lowtide.lower.copies import copied, pitched
+from lowtide.lower.copies import pieced, pitched
 from lowtide.lower.counts import Counted
 from lowtide.lower.joins import join_of
 from lowtide.lower.move import (
@@ -109,13 +109,13 @@ def _along_row(
         ("count", len(parts)),
     )
     kernel, header, params = "lt_concat_row", "lt_move.h", Params("lt_join", fields)
-    done = joins(rows * runs, sizes)
+    done = joins(rows, runs, sizes)
     if any(table is not None for _, _, table in parts):
         plain = np.arange(256, dtype=np.uint8)
         tables = np.array([plain if table is None else table for _, _, table in parts])
         unique, index = np.unique(tables, axis=0, return_inverse=True)
         kernel, header = "lt_concat_u8_row", "lt_concat_u8.h"
-        done = {name: done[name] for name in ("written", "work", "outer")}  # byte by byte
+        done = {"written": out.bytes, "work": rows * runs * len(parts), "outer": rows * runs}
         params = Params(
             "lt_concat_u8",
             (
@@ -136,25 +136,21 @@ def _along_row(
     )
 
 
-_SMALL = 7
-"""Bytes of a run that are copied in place, on a core that loads words from anywhere (lt_move.c)."""
-
-
-def joins(runs: int, sizes: Sequence[int], *, splits: bool = False) -> dict[str, float]:
-    """What is done to copy so many runs of each size, in bytes, to where they are joined, or from it."""
+def joins(
+    steps: float, runs: int, sizes: Sequence[int], *, splits: bool = False
+) -> dict[str, float]:
+    """What is done in so many steps that each copy `runs` runs of each size, in bytes, to where they are
+    joined, or from it."""
+    whole = sum(sizes)
     found: dict[str, float] = {
-        "written": runs * sum(sizes),
-        "work": runs * len(sizes),
-        "outer": runs,
-        "calls": runs * sum(size > 1 for size in sizes),
-        "large": runs * sum(size > _SMALL for size in sizes),
-        "words": runs * sum(size // 4 for size in sizes if size % 4 == 0),
-        "bytes": runs * sum(size for size in sizes if size % 4),
+        "written": steps * runs * whole,
+        "alone" if runs == 1 else "parts": steps * len(sizes),
     }
     at = 0
     for size in sizes:
-        places = pitched(runs, sum(sizes), at), pitched(runs, size)
-        done = copied(runs, size, *(reversed(places) if splits else places))
+        many = steps * runs
+        places = pitched(many, whole, at), pitched(many, size)
+        done = pieced(many, size, *(reversed(places) if splits else places))
         found |= {name: found.get(name, 0) + count for name, count in done.items()}
         at += size
     return found

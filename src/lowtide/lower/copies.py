@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Places = NDArray[np.int64]
 """Bytes from where a tensor begins, which is at a multiple of four."""
 
-_WORD, _BLOCK = 4, 16
+_PAIR, _WORD, _BLOCK = 2, 4, 16
 _FEWEST = 8
 """Bytes from which on a run is copied by words, or by halves of them, if both of its ends allow it."""
 
@@ -66,6 +66,21 @@ def called(runs: float, size: int, to: Places, source: Places) -> dict[str, floa
     }
     counts = {name: runs * float(each.mean()) for name, each in found.items()}
     return {"memcpy_runs": runs, **{f"memcpy_{name}": count for name, count in counts.items()}}
+
+
+def pieced(runs: float, size: int, to: Places, source: Places) -> dict[str, float]:
+    """What is done to copy so many runs of `size` bytes where a few bytes are no call: as lt_copy_piece
+    and lt_copy_runs do."""
+    if size <= _PAIR:
+        return {"singles" if size == 1 else "pairs": runs}
+    found = {"pieces": runs, **copied(runs, size, to, source)}
+    if size == _FEWEST:  # a call on some cores
+        odd = ((to | source) & 3) != 0
+        return found | {"eights": runs, "eights_odd": runs * float(odd.mean())}
+    if size > _FEWEST:
+        return found | called(runs, size, to, source)
+    few = {"few": 1, "few_words": size // _WORD, "few_pairs": size // 2 % 2, "few_ones": size % 2}
+    return found | {name: runs * many for name, many in few.items()}
 
 
 def pitched(runs: float, pitch: int, first: int = 0) -> Places:

@@ -72,7 +72,7 @@ class Joined(Over):
         for n, times in Counter(pieces(columns, self.most)).items():
             calls = steps * times
             part = replace(self.of, of=replace(self.of.of, steps=calls, rows=calls, padding=0))
-            copied = joins(calls * n, self.sizes)
+            copied = joins(calls, n, self.sizes)
             for kernel, of in ((self.kernel, part.features(n, 0)), ("lt_concat_row", copied)):
                 for name, number in ({"call": calls, "step": calls} | dict(of)).items():
                     key = f"{kernel}/{name}"

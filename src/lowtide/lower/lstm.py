@@ -72,9 +72,10 @@ def _work(params: Params, steps: int, inputs: int, units: int) -> Counted:
         return Counted.of(1, sums=rows, inputs=rows * inputs, hidden=rows * units)
     fours, quick = steps * 4 * fours_of(units), dict(params.fields).get("quick", 0)
     counts = {**dots(fours, inputs, "input"), **dots(fours, units, "hidden")}
-    counts |= {"gates": fours, "units": steps * units}
+    scaled = steps * 4 * units if units < 3 else 4 * fours
+    counts |= {"gates": fours, "scaled": scaled, "units": steps * units}
     if quick == 0:
-        counts |= {"wide_gates": fours, "wide_units": steps * units}
+        counts |= {"wide_scaled": scaled, "wide_units": steps * units}
     return Counted.of(1, **counts)
 
 

@@ -18,7 +18,7 @@ from lowtide.ir import DType, Tensor
 from lowtide.ir.operands import axis_of
 from lowtide.ir.state import carrying
 from lowtide.lower.common import Context
-from lowtide.lower.copies import called, copied, pitched
+from lowtide.lower.copies import copied, pieced, pitched
 from lowtide.lower.counts import Counted
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Port
 
@@ -175,8 +175,6 @@ def gathered(
     `inner` ones are in a row."""
     runs = math.prod(counts)
     outer = math.prod(counts[:-1] if inner == 2 else counts[: len(counts) - inner])
-    if run == 1:
-        return {"written": runs, "loops": outer, "singles": runs}
     to, source = np.zeros(1, np.int64), np.full(1, start)
     size = run
     for count, pitch in zip(reversed(counts), reversed(pitches), strict=True):
@@ -185,7 +183,7 @@ def gathered(
             np.add.outer(some * p, at).reshape(-1) for p, at in ((size, to), (pitch, source))
         )
         size *= count
-    return {"written": runs * run, "loops": outer, **called(runs, run, to, source)}
+    return {"written": runs * run, "loops": outer, **pieced(runs, run, to, source)}
 
 
 def _copies(
@@ -207,7 +205,7 @@ def _copies(
     some = range(min(steps, 4))
     to = np.array([target.window(step).start * target.row_bytes for step in some])
     read = np.array([source.window(step).start * source.row_bytes + start for step in some])
-    done = copied(
+    done = pieced(
         steps * count,
         run,
         np.add.outer(to, pitched(count, run)),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lowtide.ir import Tensor
 from lowtide.lower.common import Context, whole
-from lowtide.lower.copies import called
+from lowtide.lower.copies import pieced
 from lowtide.lower.counts import Counted
 from lowtide.lower.move import columns_of, copy_node, port, row_dims
 from lowtide.lower.nodes import Array, Lowered, Node, Params, Port
@@ -162,7 +162,7 @@ def _node(
     made = context.op.id, "lt_pick_row", "lt_pick.h", params, (taken,), (target,), target.rows
     pieces, run = found.numbers.size, found.length * size
     begins = np.where(found.rows < 0, 0, found.rows * taken.row_bytes + found.numbers * run)
-    done = called(pieces, run, run * np.arange(pieces), begins.reshape(-1).astype(np.int64))
+    done = pieced(pieces, run, run * np.arange(pieces), begins.reshape(-1).astype(np.int64))
     listed = pieces * (len(kinds) > 1), pieces * bool(rows.any())
     work = Counted.of(
         columns_of(context.output()), written=pieces * run, lists=listed[0], rows=listed[1], **done

@@ -25,6 +25,10 @@ _SMALL_WINDOW = 8
 _UNDIVIDED = 0.7
 """What four sums take that are not divided, of what they do otherwise, about."""
 
+_SAVED = 3
+"""Bytes by which a total is smaller where it is itself a byte. As many rows as fit into what that saves
+are eaten in one step, which costs more than what is done with the few bytes of narrow rows."""
+
 _FEWEST_COLUMNS = 3
 """FEWEST_COLUMNS of lt_pool.c, for cores with the DSP extension."""
 
@@ -105,17 +109,26 @@ def _pool(context: Context, *, kind: str) -> Lowered:
     )
     apart = rows.stride >= rows.kernel or out_h == 1
     if apart and (rows.kernel - 1) * columns.kernel > _SMALL_WINDOW:
+        at_once = 1
         first = [rows.reads(range(y, y + 1), in_h) for y in range(out_h)]
         windows = [
             range(image * in_h + window.start, image * in_h + window.stop)
             for image in range(out.shape[0])
             for window in first
         ]
-        eaten = _eat(context, f"{name}_eat", params, windows, 4 + 4 * out_w * channels)
+        scratch = 4 + 4 * out_w * channels
+        if kind == "max" and source.dtype in _BYTES:
+            scratch = out_w * channels
+            if len(windows) == 1 and windows[0].stop == in_h:  # after its rows there are no others
+                at_once = min(1 + _SAVED * out_w // in_w, len(windows[0]))
+        eaten = _eat(
+            context, f"{name}_eat", _of_rows(params, at_once), windows, scratch, at_once=at_once
+        )
         (node,) = eaten.nodes
         by_fours = kind == "average" and source.dtype in _BYTES and context.target.has_dsp
         work = Pool(
-            replace(seen, steps=steps, rows=node.steps), sums=_FEWEST_COLUMNS if by_fours else 0
+            replace(seen, steps=steps, rows=sum(map(len, windows))),
+            sums=_FEWEST_COLUMNS if by_fours else 0,
         )
         return replace(eaten, nodes=(replace(node, work=work),))
     read = images.windows(source, rows, out_h)
@@ -150,18 +163,32 @@ def _check(context: Context, source: Tensor, out: Tensor) -> None:
         raise context.unsupported("its input and output differ in scale or zero point")
 
 
+def _of_rows(params: Params, rows: int) -> Params:
+    """The params of a kernel that eats so many rows in a step."""
+    fields = ((name, rows if name.endswith("kernel_h") else value) for name, value in params.fields)
+    return replace(params, fields=tuple(fields))
+
+
 def _eat(
-    context: Context, kernel: str, params: Params, windows: list[range], scratch: int
+    context: Context,
+    kernel: str,
+    params: Params,
+    windows: list[range],
+    scratch: int,
+    *,
+    at_once: int,
 ) -> Lowered:
-    """A node whose steps are the input rows in `windows`; the last of each makes an output row."""
+    """A node whose steps eat the input rows in `windows`, so many `at_once` if these are one window; the
+    last of each makes an output row."""
     source, out = context.input(0), context.output()
     rows, _ = image_rows(source)
-    made = last_makes([len(window) for window in windows])
+    made = last_makes([-(-len(window) // at_once) for window in windows])
+    read = port(source, rows, [row for window in windows for row in window[::at_once]])
     return context.node(
         kernel=kernel,
         header="lt_pool.h",
         params=params,
-        inputs=(port(source, rows, [row for window in windows for row in window]),),
+        inputs=(replace(read, count=at_once),),
         outputs=(port(out, image_rows(out)[0], made),),
         steps=len(made),
         scratch=scratch,

@@ -80,7 +80,7 @@ def _take_apart(
             inputs=(port(source, rows, range(rows)),),
             outputs=tuple(port(out, rows, range(rows)) for out, _ in made),
             steps=rows,
-            work=Counted.of(columns_of(source), **joins(rows * runs, sizes, splits=True)),
+            work=Counted.of(columns_of(source), **joins(rows, runs, sizes, splits=True)),
         )
     nodes, at = [], 0
     for out, shape in made:

@@ -32,6 +32,7 @@ from lowtide.lower.nodes import Array, Lowered, Node, Params, Port
 
 _MOST_RANK = 5
 _MOST_PLANES = 16  # more pointers than that cost more than they save
+_MOST_ROWS, _MOST_APART = 32767, 255  # lt_port: int16_t and uint8_t
 
 
 def _transpose(context: Context) -> Lowered:
@@ -86,7 +87,12 @@ def _whole(
         inputs=(whole(context.input(0)),),
         outputs=(target,),
         steps=math.prod(counts),
-        work=Counted.of(columns_of(context.output()), found=math.prod(counts), **done),
+        work=Counted.of(
+            columns_of(context.output()),
+            found=math.prod(counts),
+            divided=math.prod(counts) - counts[-1],
+            **done,
+        ),
     )
 
 
@@ -99,7 +105,7 @@ def _planes(context: Context, source: Tensor, out: Tensor, perm: Shape, size: in
     else:
         return None
     batch, height, width, planes = image.shape
-    if batch != 1 or planes > _MOST_PLANES or planes * height > 32767:
+    if batch != 1 or planes > _MOST_PLANES or planes * height > _MOST_ROWS or height > _MOST_APART:
         return None
     params = Params(
         "lt_join",
@@ -112,11 +118,7 @@ def _planes(context: Context, source: Tensor, out: Tensor, perm: Shape, size: in
     pixels = port(image, height, range(height))
     lines = Port(flat.id, planes * height, width * size, count=planes, dilation=height)
     inputs, outputs = (lines, pixels) if image is out else (pixels, lines)
-    copies = joins(height * width, [size] * planes, splits=image is source)
-    # Many more runs, and shorter, than what is joined or split has else: they have prices of their own.
-    copies |= {"step": height, "pointer": height * (planes + 1)}
-    priced = "lt_concat_planes" if image is out else "lt_split_planes"
-    copies = {f"{priced}/{name}": many for name, many in copies.items()} | {"step": 0, "pointer": 0}
+    copies = joins(height, width, [size] * planes, splits=image is source)
     made = context.op.id, kernel, "lt_move.h", params, (inputs,), (outputs,)
     return Node(*made, steps=height, work=Counted.of(width, **copies))
 

@@ -74,7 +74,7 @@ class Columns:
 
 
 def window(call: Call) -> Judged:
-    """A convolution or pool of one map, an output row a step; or, of tall pools, an input row a step."""
+    """A convolution or pool of one map, an output row a step; or, of tall pools, input rows a step."""
     (of, value), (made, result) = call.input(0), call.output()
     window = call.op.window
     if window is None or len(of.shape) != 4 or len(made.shape) != 4:
@@ -129,16 +129,17 @@ def window(call: Call) -> Judged:
         make(step, slot, ats)
 
     def eat(step: Step) -> None:
-        (given,) = step.inputs[0]
         if step.number == 0 and eaten:
             raise NotProvedError("it starts a new output before it has made the previous one")
-        if given is None:
-            raise NotProvedError("a row is padding, and should not be")
         (slot,) = step.outputs[0]
-        at, number = _eaten(step, given, value, width * pixel, pixel)
-        step.expects(given, value, number * width * pixel + at * pixel, over.read * pixel)
-        eaten.append(number)
-        ats.add(at)
+        read = [given for given in step.inputs[0] if given is not None]
+        if not read or step.inputs[0][: len(read)] != read:
+            raise NotProvedError("a row is padding, and should not be")
+        for given in read:
+            at, number = _eaten(step, given, value, width * pixel, pixel)
+            step.expects(given, value, number * width * pixel + at * pixel, over.read * pixel)
+            eaten.append(number)
+            ats.add(at)
         if slot is None:
             return
         image, y = divmod(slot.row, out_h)
@@ -163,10 +164,14 @@ def window(call: Call) -> Judged:
 
 
 def _eats(call: Call) -> bool:
-    """Whether a pool's kernel reads a row a step of windows that have more."""
+    """Whether a pool's kernel reads some rows a step of windows that have more."""
     window = call.op.window
     assert window is not None
-    return call.op.type.endswith("POOL_2D") and call.windows == (1,) and window.rows.kernel > 1
+    return (
+        call.op.type.endswith("POOL_2D")
+        and len(call.windows) == 1
+        and call.windows[0] < window.rows.kernel
+    )
 
 
 def _eaten(step: Step, slot: Slot, value: Value, row: int, pixel: int) -> tuple[int, int]:

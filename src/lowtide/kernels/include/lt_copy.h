@@ -126,4 +126,65 @@ static inline void lt_copy_run(uint8_t *to, const uint8_t *from, int32_t n)
 
 #endif
 
+#ifdef LT_DSP
+#define LT_COPY_FEW 8
+#else
+#define LT_COPY_FEW 7
+#endif
+
+/* The same, where runs of a few bytes are common (elements, pixels of few channels) and not worth a call. */
+static inline void lt_copy_piece(uint8_t *to, const uint8_t *from, int32_t n)
+{
+#ifdef LT_COPIES_WORDS
+    if (n == 1) {
+        *to = *from;
+        return;
+    }
+#else
+    if (n <= LT_COPY_FEW) {
+        if ((n & 1) != 0) {
+            *to = *from;
+        }
+        if ((n & 2) != 0) {
+            (void)memcpy(to + (n & 1), from + (n & 1), 2);
+        }
+        if ((n & 4) != 0) {
+            (void)memcpy(to + (n & 3), from + (n & 3), 4);
+        }
+#ifdef LT_DSP
+        if (n == 8) {
+            (void)memcpy(to, from, 4);
+            (void)memcpy(to + 4, from + 4, 4);
+        }
+#endif
+        return;
+    }
+#endif
+    lt_copy_run(to, from, n);
+}
+
+/* Copy `runs` runs of n bytes: run i from `from` + i * `step`, to `to` + i * `stride`. */
+static inline void lt_copy_runs(uint8_t *to, int32_t stride, const uint8_t *from, int32_t step, int32_t n,
+                                int32_t runs)
+{
+    if (n == 1) {
+        for (; runs > 0; runs--, to += stride, from += step) {
+            *to = *from;
+        }
+    } else if (n == 2) {
+        for (; runs > 0; runs--, to += stride, from += step) {
+#ifdef LT_COPIES_WORDS
+            LT_COPY_ONE(to, from, 0, 1);
+            LT_COPY_ONE(to, from, 1, 1);
+#else
+            (void)memcpy(to, from, 2);
+#endif
+        }
+    } else {
+        for (; runs > 0; runs--, to += stride, from += step) {
+            lt_copy_piece(to, from, n);
+        }
+    }
+}
+
 #endif

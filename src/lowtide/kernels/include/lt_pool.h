@@ -13,7 +13,7 @@
  * not padding. The window of an average has at most 2^31 / (greatest magnitude) elements. */
 typedef struct {
     uint16_t in_w, out_w, channels;
-    uint16_t kernel_h; /* rows of a window; _eat does not use it */
+    uint16_t kernel_h; /* rows of a window; of _eat: rows of a step, 1 but for the greatest of bytes */
     uint16_t kernel_w, stride_w;
     int16_t pad_left; /* columns of padding to the left of the input */
     int16_t low, high; /* range of the fused activation */
@@ -38,11 +38,12 @@ void lt_max_pool_s8_row(const void *params, const lt_step *step);
 void lt_max_pool_u8_row(const void *params, const lt_step *step);
 void lt_max_pool_s16_row(const void *params, const lt_step *step);
 
-/* Adds one input row to the window; for windows that share no rows.
+/* Adds kernel_h input rows to the window; for windows that share no rows.
  *
- * step->in[0]: the next row of the window, in_w * channels elements.
+ * step->in: the next rows of the window, in_w * channels elements each, null from the window's end on.
  * step->out[0]: the output row if this is the window's last row, else null. It can be the input's memory.
- * step->scratch: 4 + 4 * out_w * channels bytes, which must last from step to step. Step 0 initialises them.
+ * step->scratch: 4 + 4 * out_w * channels bytes (of the greatest of bytes: out_w * channels), which must last
+ *   from step to step. Step 0 initialises them.
  */
 void lt_average_pool_s8_eat(const void *params, const lt_step *step);
 void lt_average_pool_u8_eat(const void *params, const lt_step *step);

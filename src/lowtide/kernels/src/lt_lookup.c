@@ -2,8 +2,7 @@
 /* lt_lookup.c: see lt_lookup.h. */
 #include "lt_lookup.h"
 
-#include <string.h>
-
+#include "lt_copy.h"
 #include "lt_fixed.h"
 
 LT_SHARED void lt_lookup_row(const void *params, const lt_step *step)
@@ -16,7 +15,7 @@ LT_SHARED void lt_lookup_row(const void *params, const lt_step *step)
         for (int32_t d = 0; d < p->parts; d++) {
             at = (at * p->sizes[d]) + lt_clamp(*index++, 0, p->sizes[d] - 1);
         }
-        (void)memcpy(out, (const uint8_t *)step->in[0] + (at * p->bytes), (size_t)p->bytes);
+        lt_copy_run(out, (const uint8_t *)step->in[0] + (at * p->bytes), p->bytes);
         out += p->bytes;
     }
 }

@@ -30,6 +30,12 @@ static inline int32_t scale(int32_t x, factor by)
     return lt_scale(x, by.multiplier, by.shift);
 }
 
+/* Of four rows, those to scale: of one or two rows, the others are the same ones again. */
+static inline int32_t different(int32_t rows)
+{
+    return (rows < 3) ? rows : 4;
+}
+
 /* Biases + weights * in of four of `rows` rows, scaled and saturated. */
 static void product(const int32_t *bias, const int8_t *weights, const int8_t *in, int32_t n,
                     int32_t rows, factor by, int32_t *sums)
@@ -39,9 +45,10 @@ static void product(const int32_t *bias, const int8_t *weights, const int8_t *in
         sums[i] = bias[of.of[i]];
     }
     lt_dots_s8(sums, weights, of.next, in, n, of.other);
-    for (int32_t i = 0; i < 4; i++) {
-        sums[i] = lt_clamp_s16(scale(sums[i], by));
-    }
+    const int32_t *const end = sums + different(rows);
+    do {
+        *sums = lt_clamp_s16(scale(*sums, by));
+    } while (++sums != end);
 }
 
 /* activate(weights * in + recurrent * hidden) of one gate, into `to`. */
@@ -51,13 +58,14 @@ static void gate(const lt_lstm_s8 *p, int32_t g, const int8_t *in, const int8_t 
     const int8_t *recurrent = p->recurrent + (g * p->units * p->units);
     factor by_in = factor_of(p, g), by_hidden = factor_of(p, GATES + g);
     lt_four of = lt_four_of(p->units, 0);
+    const int32_t many = different(p->units);
     for (int32_t u = 0; u < p->units; u += 4) {
         int32_t given[4], kept[4];
         int32_t first = lt_four_first(u, p->units), at = (g * p->units) + first;
         product(p->bias + at, weights + (first * p->inputs), in, p->inputs, p->units, by_in, given);
         product(p->recurrent_bias + at, recurrent + (first * p->units), hidden, p->units, p->units, by_hidden,
                 kept);
-        for (int32_t i = 0; i < 4; i++) {
+        for (int32_t i = 0; i < many; i++) {
             to[first + of.of[i]] = (int16_t)lt_clamp_s16(given[i] + kept[i]);
         }
     }

@@ -6,40 +6,6 @@
 #include <string.h>
 
 #include "lt_copy.h"
-#include "lt_fixed.h"
-
-#ifdef LT_DSP
-enum { FEW = 8 };
-#elif !defined(LT_COPIES_WORDS)
-enum { FEW = 7 };
-#else
-/* all runs are copied alike */
-#endif
-
-/* Copy n bytes; runs of a few bytes are common (planes of an image) and not worth a call. */
-static void copy(uint8_t *to, const uint8_t *from, int32_t n)
-{
-#ifdef LT_COPIES_WORDS
-    lt_copy_run(to, from, n);
-#else
-    if (n > FEW) {
-        (void)memcpy(to, from, (size_t)n);
-        return;
-    }
-    if ((n & 1) != 0) {
-        to[n - 1] = from[n - 1];
-    }
-    if (n > 1) {
-        for (; n >= 4; n -= 4, to += 4, from += 4) {
-            (void)memcpy(to, from, 4);
-            LT_LOOP_AS_IT_IS(to);
-        }
-        if ((n & 2) != 0) {
-            (void)memcpy(to, from, 2);
-        }
-    }
-#endif
-}
 
 LT_SHARED void lt_copy_row(const void *params, const lt_step *step)
 {
@@ -50,34 +16,58 @@ LT_SHARED void lt_copy_row(const void *params, const lt_step *step)
         return;
     }
     for (int32_t i = 0; i < p->runs; i++) {
-        copy(out, in + (i * p->pitch), p->bytes);
+        lt_copy_piece(out, in + (i * p->pitch), p->bytes);
         out += p->bytes;
     }
 }
 
+/* lt_copy_runs, once for both kernels: it has more to keep in registers than a single run needs. */
+static LT_APART void copy_runs(uint8_t *to, int32_t stride, const uint8_t *from, int32_t pitch, int32_t n,
+                               int32_t runs)
+{
+    lt_copy_runs(to, stride, from, pitch, n, runs);
+}
+
+/* The bytes of a run of each part. */
+static int32_t run_of_all(const lt_join *p)
+{
+    int32_t sum = 0;
+    for (int32_t k = 0; k < p->count; k++) {
+        sum += p->bytes[k];
+    }
+    return sum;
+}
+
+/* Parts are copied one by one, all runs of each: so the elements of a plane are a plain loop. */
 LT_SHARED void lt_concat_row(const void *params, const lt_step *step)
 {
     const lt_join *p = params;
+    const int32_t pitch = (p->runs == 1) ? 0 : run_of_all(p);
     uint8_t *out = step->out[0];
-    for (int32_t i = 0; i < p->runs; i++) {
-        for (int32_t k = 0; k < p->count; k++) {
-            int32_t n = p->bytes[k];
-            copy(out, (const uint8_t *)step->in[k] + (i * n), n);
-            out += n;
+    for (int32_t k = 0; k < p->count; k++) {
+        int32_t n = p->bytes[k];
+        if (pitch == 0) {
+            lt_copy_piece(out, step->in[k], n);
+        } else {
+            copy_runs(out, pitch, step->in[k], n, n, p->runs);
         }
+        out += n;
     }
 }
 
 LT_SHARED void lt_split_row(const void *params, const lt_step *step)
 {
     const lt_join *p = params;
+    const int32_t pitch = (p->runs == 1) ? 0 : run_of_all(p);
     const uint8_t *in = step->in[0];
-    for (int32_t i = 0; i < p->runs; i++) {
-        for (int32_t k = 0; k < p->count; k++) {
-            int32_t n = p->bytes[k];
-            copy((uint8_t *)step->out[k] + (i * n), in, n);
-            in += n;
+    for (int32_t k = 0; k < p->count; k++) {
+        int32_t n = p->bytes[k];
+        if (pitch == 0) {
+            lt_copy_piece(step->out[k], in, n);
+        } else {
+            copy_runs(step->out[k], n, in, pitch, n, p->runs);
         }
+        in += n;
     }
 }
 

@@ -3,7 +3,7 @@
 #include "lt_pick.h"
 
 #include <stddef.h>
-#include <string.h>
+#include "lt_copy.h"
 
 LT_SHARED void lt_pick_row(const void *params, const lt_step *step)
 {
@@ -16,7 +16,7 @@ LT_SHARED void lt_pick_row(const void *params, const lt_step *step)
             from = step->in[(p->rows == NULL) ? 0 : p->rows[i]];
             from += p->pieces[i] * p->bytes;
         }
-        (void)memcpy(out, from, (size_t)p->bytes);
+        lt_copy_piece(out, from, p->bytes);
         out += p->bytes;
     }
 }

@@ -3,6 +3,7 @@
 #include "lt_pool.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "lt_elem.h"
 #include "lt_fixed.h"
@@ -137,8 +138,7 @@ LT_INLINE void join_pixel(int32_t *totals, const void *row, int32_t in, int32_t 
             } else {
                 value = vreinterpretq_s32_u32(veorq_u32(vldrbq_u32((const uint8_t *)row + in), sign));
             }
-            total = (k == AVERAGE) ? vaddq_s32(total, value) : vmaxq_s32(total, value);
-            vstrwq_s32(totals + c, total);
+            vstrwq_s32(totals + c, vaddq_s32(total, value)); /* of bytes, there are only averages here */
         }
     }
 #elif defined(LT_DSP)
@@ -202,6 +202,43 @@ LT_INLINE void eat(const lt_pool *p, const lt_step *step, lt_elem type, kind k, 
     reset(p, rows, totals, start);
 }
 
+#ifndef LT_HELIUM
+/* Join a row of bytes to the greatest of its columns, which are bytes, too. */
+LT_INLINE void join_greatest(const lt_pool *p, uint8_t *totals, const uint8_t *row, lt_elem type, int32_t flip)
+{
+    const int32_t channels = p->channels;
+    for (int32_t x = 0; x < p->out_w; x++, totals += channels) {
+        columns window_x = window(p, x);
+        const uint8_t *pixel = row + (window_x.first * channels), *const end = row + (window_x.end * channels);
+        for (; pixel != end; pixel += channels) {
+            for (int32_t c = 0; c < channels; c++) {
+                lt_put(totals, c, join(lt_get(totals, c, type), lt_get(pixel, c, type) ^ flip, MAX), type);
+            }
+        }
+    }
+}
+
+/* Eat rows for the greatest of bytes. */
+LT_INLINE void eat_greatest(const lt_pool *p, const lt_step *step, lt_elem type, flips flip)
+{
+    const int32_t size = p->out_w * p->channels;
+    uint8_t *totals = step->scratch;
+    if (step->row == 0) {
+        (void)memset(totals, p->low, (size_t)size);
+    }
+    for (int32_t y = 0; (y < p->kernel_h) && (step->in[y] != NULL); y++) {
+        join_greatest(p, totals, step->in[y], type, flip.in);
+    }
+    if (step->out[0] != NULL) {
+        for (int32_t i = 0; i < size; i++) {
+            int32_t total = lt_get(totals, i, type);
+            lt_put(step->out[0], i, ((total > p->high) ? p->high : total) ^ flip.out, type);
+        }
+        (void)memset(totals, p->low, (size_t)size);
+    }
+}
+#endif
+
 static const flips none = {0, 0};
 
 #define LT_POOL_ROW(name, type, kind)                                       \
@@ -225,6 +262,18 @@ static const flips none = {0, 0};
     }
 
 #ifndef LT_HELIUM
+LT_SHARED void lt_max_pool_s8_eat(const void *params, const lt_step *step)
+{
+    eat_greatest(params, step, LT_S8, none);
+}
+
+LT_SHARED void lt_max_pool_u8_eat(const void *params, const lt_step *step)
+{
+    const lt_pool_u8 *p = params;
+    flips flip = {p->in_flip, p->out_flip};
+    eat_greatest(&p->pool, step, LT_U8, flip);
+}
+
 LT_POOL_ROW(average_pool_s8, LT_S8, AVERAGE)
 LT_POOL_ROW(max_pool_s8, LT_S8, MAX)
 LT_POOL_U8(average_pool_u8, row, AVERAGE)
@@ -234,7 +283,5 @@ LT_POOL_ROW(average_pool_s16, LT_S16, AVERAGE)
 LT_POOL_ROW(max_pool_s16, LT_S16, MAX)
 LT_POOL_EAT(average_pool_s8, LT_S8, AVERAGE)
 LT_POOL_EAT(average_pool_s16, LT_S16, AVERAGE)
-LT_POOL_EAT(max_pool_s8, LT_S8, MAX)
 LT_POOL_EAT(max_pool_s16, LT_S16, MAX)
 LT_POOL_U8(average_pool_u8, eat, AVERAGE)
-LT_POOL_U8(max_pool_u8, eat, MAX)

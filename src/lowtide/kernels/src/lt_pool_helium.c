@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lt_pool_helium.c: see lt_pool.h. Bytes that are read at once, on cores with Arm's Helium. */
+/* lt_pool_helium.c: see lt_pool.h. Bytes that are read at once, or of which the greatest are eaten, on cores
+ * with Arm's Helium. */
 #include "lt_pool.h"
 
 #include <stddef.h>
@@ -115,6 +116,44 @@ static void max_row(const lt_pool *p, const lt_step *step, int32_t in, int32_t o
     }
 }
 
+/* Set the greatest so far, of `size` pixels' channels, to the least that is made. */
+static void reset(uint8_t *totals, int32_t size, int32_t low)
+{
+    for (int32_t i = 0; i < size; i += 16) {
+        vstrbq_p_u8(totals + i, vdupq_n_u8((uint8_t)low), vctp8q((uint32_t)(size - i)));
+    }
+}
+
+/* As max_row, of rows that are eaten; totals are such bytes, too. */
+static void max_eat(const lt_pool *p, const lt_step *step, int32_t in, int32_t out, int32_t low, int32_t high)
+{
+    const int32_t size = p->out_w * p->channels;
+    const window rows = rows_of(p, step);
+    uint8_t *totals = step->scratch, *to = step->out[0];
+    if (step->row == 0) {
+        reset(totals, size, low);
+    }
+    for (int32_t x = 0; x < p->out_w; x++, totals += p->channels) {
+        window at = column(p, rows, x);
+        for (int32_t c = 0; c < p->channels; c += 16) {
+            mve_pred16_t some = vctp8q((uint32_t)(p->channels - c));
+            uint8x16_t most = vldrbq_z_u8(totals + c, some);
+            most = greatest(p, &at, c, vdupq_n_u8((uint8_t)in), most, some);
+            vstrbq_p_u8(totals + c, most, some);
+        }
+    }
+    if (to == NULL) {
+        return;
+    }
+    totals = step->scratch;
+    for (int32_t i = 0; i < size; i += 16) {
+        mve_pred16_t some = vctp8q((uint32_t)(size - i));
+        uint8x16_t most = vminq_u8(vldrbq_z_u8(totals + i, some), vdupq_n_u8((uint8_t)high));
+        vstrbq_p_u8(to + i, veorq_u8(most, vdupq_n_u8((uint8_t)out)), some);
+    }
+    reset(totals, size, low);
+}
+
 LT_INLINE void average_row(const lt_pool *p, const lt_step *step, lt_elem type, int32_t in, int32_t out)
 {
     window rows = rows_of(p, step);
@@ -141,6 +180,18 @@ LT_SHARED void lt_max_pool_u8_row(const void *params, const lt_step *step)
 {
     const lt_pool_u8 *p = params;
     max_row(&p->pool, step, p->in_flip, p->out_flip, p->pool.low, p->pool.high);
+}
+
+LT_SHARED void lt_max_pool_s8_eat(const void *params, const lt_step *step)
+{
+    const lt_pool *p = params;
+    max_eat(p, step, 0x80, 0x80, p->low + 128, p->high + 128);
+}
+
+LT_SHARED void lt_max_pool_u8_eat(const void *params, const lt_step *step)
+{
+    const lt_pool_u8 *p = params;
+    max_eat(&p->pool, step, p->in_flip, p->out_flip, p->pool.low, p->pool.high);
 }
 
 LT_SHARED void lt_average_pool_s8_row(const void *params, const lt_step *step)

@@ -3,7 +3,8 @@
 #include "lt_transpose.h"
 
 #include <stddef.h>
-#include <string.h>
+
+#include "lt_copy.h"
 
 LT_SHARED void lt_transpose_row(const void *params, const lt_step *step)
 {
@@ -12,21 +13,15 @@ LT_SHARED void lt_transpose_row(const void *params, const lt_step *step)
     uint8_t *out = step->out[0];
     if (p->pitches != NULL) {
         int32_t row = step->row;
-        in += row % p->rows2 * p->pitches[2];
-        row /= p->rows2;
-        in += (row % p->rows1 * p->pitches[1]) + (row / p->rows1 * p->pitches[0]);
+        if (row >= p->rows2) { /* often it is less, and division is slow where it is not an instruction */
+            int32_t a = row / p->rows2;
+            row -= a * p->rows2;
+            in += (a % p->rows1 * p->pitches[1]) + (a / p->rows1 * p->pitches[0]);
+        }
+        in += row * p->pitches[2];
     }
     for (int32_t i = 0; i < p->count0; i++) {
-        const uint8_t *run = in + (i * p->pitch0);
-        if (p->bytes == 1) {
-            for (int32_t j = 0; j < p->count1; j++) {
-                *out++ = run[j * p->pitch1];
-            }
-            continue;
-        }
-        for (int32_t j = 0; j < p->count1; j++) {
-            (void)memcpy(out, run + (j * p->pitch1), (size_t)p->bytes);
-            out += p->bytes;
-        }
+        lt_copy_runs(out, p->bytes, in + (i * p->pitch0), p->pitch1, p->bytes, p->count1);
+        out += p->count1 * p->bytes;
     }
 }
