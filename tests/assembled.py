@@ -16,7 +16,7 @@ from lowtide.plans.changes import Worth
 from lowtide.plans.cost import load_model
 from lowtide.plans.placed import placed
 from lowtide.plans.search import choices_of, ladder
-from lowtide.plans.space import space_of
+from lowtide.plans.space import prices_of, space_of
 from lowtide.program.assemble import Assembly, assemble_placed, assemble_tensors
 from lowtide.rows.prepare import Prepared, prepare
 from lowtide.rows.scheduled import scheduled
@@ -72,7 +72,8 @@ def assemble_lean(graph: Graph, target: Target) -> Assembly:
 
 def smallest_choices(ready: Prepared) -> tuple[Choice, ...]:
     """The stages of least live memory that compute nothing twice."""
-    *_, path = ladder(space_of(ready, load_model(ready.target.priced_as), strips=False))
+    prices = prices_of(ready, load_model(ready.target.priced_as))
+    *_, path = ladder(space_of(ready, prices, strips=False))
     return choices_of(path, ready)
 
 

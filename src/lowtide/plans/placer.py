@@ -12,9 +12,10 @@ from lowtide.place.layout import RowLayouts
 from lowtide.place.rows import FULL, QUICK
 from lowtide.place.variables import state_bytes, variables_of
 from lowtide.plans.changes import Worth
-from lowtide.plans.cost import CostModel
+from lowtide.plans.cost import CostModel, OperatorCosts
 from lowtide.plans.placed import PlacedPlan, layouts_of, placed
 from lowtide.plans.refills import flash_model, refilled_by
+from lowtide.plans.space import prices_of
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.scheduled import Scheduled, scheduled
 from lowtide.rows.stages import Choice
@@ -98,6 +99,11 @@ class Placer:
         self._drafts: dict[tuple[Choice, ...], Draft] = {}
         self._points: dict[tuple[tuple[Choice, ...], int], Point] = {}
         self._layouts: dict[tuple[Choice, ...], RowLayouts] = {}
+
+    @cached_property
+    def prices(self) -> OperatorCosts:
+        """What each operator costs, in all its forms."""
+        return prices_of(self.ready, self.model)
 
     @cached_property
     def spared(self) -> int:

@@ -68,8 +68,8 @@ class Plans:
         return self._space(strips=self.strips, overlap=self.overlap)
 
     def _space(self, *, strips: bool, overlap: bool) -> Space:
-        model, effort = self.placer.model, self.effort
-        return space_of(self.ready, model, strips=strips, overlap=overlap, effort=effort)
+        prices, effort = self.placer.prices, self.effort
+        return space_of(self.ready, prices, strips=strips, overlap=overlap, effort=effort)
 
     @cached_property
     def once(self) -> Space:

@@ -463,16 +463,25 @@ def _scratch(form: FormCost, columns: Ints) -> Ints:
     return np.array(form.narrow, np.int64)[columns]
 
 
+def prices_of(ready: Prepared, model: CostModel) -> OperatorCosts:
+    """What a model predicts that each operator costs, blocks included."""
+    return model.prices(n for found in ready.lowered.values() for n in found.nodes)
+
+
 def space_of(
-    ready: Prepared, model: CostModel, *, strips: bool, overlap: bool = True, effort: float = 1.0
+    ready: Prepared,
+    prices: OperatorCosts,
+    *,
+    strips: bool,
+    overlap: bool = True,
+    effort: float = 1.0,
 ) -> Space:
     """All stages, without blocks and with them; with `strips`, also in strips; with both that and
-    `overlap`, also what computes something twice. They cost the instructions that the model predicts.
+    `overlap`, also what computes something twice. They cost what a model predicts of their operators.
 
     `effort` is a factor of `WORK`.
     """
     space = Space(len(ready.groups), budget(WORK, effort))
-    prices = model.prices(n for found in ready.lowered.values() for n in found.nodes)
     flash = flash_model(ready)
     for blocks in ((), *selections(ready.blocks)):
         if all(not block.again for block in blocks) or (strips and overlap):
