@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lowtide.ir.window import Axis
-from lowtide.lower.concat import joins
+from lowtide.lower.copies import joins
 from lowtide.lower.counts import Features, padded_taps
 from lowtide.lower.families import depthwise_3x3
 from lowtide.lower.families.conv_4x2 import Conv4x2

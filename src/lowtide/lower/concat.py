@@ -17,8 +17,8 @@ from lowtide.ir import DType, Tensor
 from lowtide.ir.byte_tables import rescaled
 from lowtide.lower.columns import of_joined
 from lowtide.lower.common import Context, Lowering, per_tensor
-from lowtide.lower.copies import pieced, pitched
-from lowtide.lower.counts import Counted
+from lowtide.lower.copies import Joins
+from lowtide.lower.counts import Counted, Work
 from lowtide.lower.joins import join_of
 from lowtide.lower.move import (
     MOVABLE,
@@ -109,13 +109,14 @@ def _along_row(
         ("count", len(parts)),
     )
     kernel, header, params = "lt_concat_row", "lt_move.h", Params("lt_join", fields)
-    done = joins(rows, runs, sizes)
+    work: Work = Joins(columns, rows, runs, tuple(sizes))
     if any(table is not None for _, _, table in parts):
         plain = np.arange(256, dtype=np.uint8)
         tables = np.array([plain if table is None else table for _, _, table in parts])
         unique, index = np.unique(tables, axis=0, return_inverse=True)
         kernel, header = "lt_concat_u8_row", "lt_concat_u8.h"
-        done = {"written": out.bytes, "work": rows * runs * len(parts), "outer": rows * runs}
+        looked = rows * runs
+        work = Counted.of(columns, written=out.bytes, work=looked * len(parts), outer=looked)
         params = Params(
             "lt_concat_u8",
             (
@@ -132,28 +133,8 @@ def _along_row(
         inputs=tuple(port(tensor, rows, range(rows)) for tensor, _, _ in parts),
         outputs=(port(out, rows, range(rows)),),
         steps=rows,
-        work=Counted.of(columns, **done),
+        work=work,
     )
-
-
-def joins(
-    steps: float, runs: int, sizes: Sequence[int], *, splits: bool = False
-) -> dict[str, float]:
-    """What is done in so many steps that each copy `runs` runs of each size, in bytes, to where they are
-    joined, or from it."""
-    whole = sum(sizes)
-    found: dict[str, float] = {
-        "written": steps * runs * whole,
-        "alone" if runs == 1 else "parts": steps * len(sizes),
-    }
-    at = 0
-    for size in sizes:
-        many = steps * runs
-        places = pitched(many, whole, at), pitched(many, size)
-        done = pieced(many, size, *(reversed(places) if splits else places))
-        found |= {name: found.get(name, 0) + count for name, count in done.items()}
-        at += size
-    return found
 
 
 def _check_shapes(context: Context, shapes: Sequence[Shape], axis: int) -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
+
+from lowtide.lower.counts import Features, NoWindows
 
 Places = NDArray[np.int64]
 """Bytes from where a tensor begins, which is at a multiple of four."""
@@ -87,3 +92,45 @@ def pitched(runs: float, pitch: int, first: int = 0) -> Places:
     """Where so many runs begin that are `pitch` bytes apart: as many of them as there are until all is
     the same again."""
     return first + pitch * np.arange(max(1, min(4, int(runs))), dtype=np.int64)
+
+
+def joins(
+    steps: float, runs: int, sizes: Sequence[int], *, splits: bool = False
+) -> dict[str, float]:
+    """What is done in so many steps that each copy `runs` runs of each size, in bytes, to where they are
+    joined, or from it."""
+    whole = sum(sizes)
+    found: dict[str, float] = {
+        "written": steps * runs * whole,
+        "alone" if runs == 1 else "parts": steps * len(sizes),
+    }
+    at = 0
+    for size in sizes:
+        many = steps * runs
+        places = pitched(many, whole, at), pitched(many, size)
+        done = pieced(many, size, *(reversed(places) if splits else places))
+        found |= {name: found.get(name, 0) + count for name, count in done.items()}
+        at += size
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Joins(NoWindows):
+    """`joins`, for a node that makes `columns` columns: each of them has its runs, if they have any."""
+
+    columns: int
+    steps: int
+    runs: int
+    sizes: tuple[int, ...]
+    splits: bool = False
+    is_linear = False
+
+    def features(self, columns: int, padded: int) -> Features:
+        """What is done to make `columns` columns."""
+        del padded
+        if self.runs % self.columns == 0:
+            runs = self.runs // self.columns * columns
+            return joins(self.steps, runs, self.sizes, splits=self.splits)
+        part = columns / self.columns
+        done = joins(self.steps, self.runs, self.sizes, splits=self.splits)
+        return {name: count * part for name, count in done.items()}

@@ -65,7 +65,7 @@ class Work(Sized, Protocol):
         if these are all columns; else there are none."""
 
 
-class _NoWindows:
+class NoWindows:
     """Of what has none: columns of the input do not matter, and a step goes over its weights once."""
 
     __slots__ = ()
@@ -87,7 +87,7 @@ class _NoWindows:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted(_NoWindows):
+class Counted(NoWindows):
     """So many of each thing, by name, for the node as it is, which makes `columns` columns.
 
     What a kernel that says no more does is named `written`, elements, and `work`, products or elements
@@ -116,7 +116,7 @@ def lanes(runs: float, size: int) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Runs(_NoWindows):
+class Runs(NoWindows):
     """So many `runs` of `size` elements, `clamped` ones among `written`, for the node as it is, which
     makes `columns` columns: they are parts of the runs if these go `along` rows, else each has its own.
     If `both` operands go on in a run, that costs more than where one is a single element.

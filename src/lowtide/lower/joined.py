@@ -18,7 +18,7 @@ from lowtide.ir.block import BlockOp
 from lowtide.ir.window import Axis
 from lowtide.lower.block_work import pieces
 from lowtide.lower.common import Context
-from lowtide.lower.concat import joins
+from lowtide.lower.copies import joins
 from lowtide.lower.counts import Features, Over, Windowed
 from lowtide.lower.families import conv_4x2
 from lowtide.lower.nodes import Array, Kernel, Lowered, Node, Params, Port, Reads

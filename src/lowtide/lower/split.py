@@ -9,8 +9,7 @@ import numpy as np
 
 from lowtide.ir import Tensor
 from lowtide.lower.common import Context, Lowering
-from lowtide.lower.concat import joins
-from lowtide.lower.counts import Counted
+from lowtide.lower.copies import Joins
 from lowtide.lower.joins import join_of
 from lowtide.lower.move import (
     MOVABLE,
@@ -80,7 +79,7 @@ def _take_apart(
             inputs=(port(source, rows, range(rows)),),
             outputs=tuple(port(out, rows, range(rows)) for out, _ in made),
             steps=rows,
-            work=Counted.of(columns_of(source), **joins(rows, runs, sizes, splits=True)),
+            work=Joins(columns_of(source), rows, runs, tuple(sizes), splits=True),
         )
     nodes, at = [], 0
     for out, shape in made:

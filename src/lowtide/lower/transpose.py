@@ -13,7 +13,7 @@ import numpy as np
 
 from lowtide.ir import Tensor
 from lowtide.lower.common import Context, Lowering, whole
-from lowtide.lower.concat import joins
+from lowtide.lower.copies import Joins
 from lowtide.lower.counts import Counted
 from lowtide.lower.move import (
     MOVABLE,
@@ -118,9 +118,9 @@ def _planes(context: Context, source: Tensor, out: Tensor, perm: Shape, size: in
     pixels = port(image, height, range(height))
     lines = Port(flat.id, planes * height, width * size, count=planes, dilation=height)
     inputs, outputs = (lines, pixels) if image is out else (pixels, lines)
-    copies = joins(height, width, [size] * planes, splits=image is source)
+    work = Joins(width, height, width, (size,) * planes, splits=image is source)
     made = context.op.id, kernel, "lt_move.h", params, (inputs,), (outputs,)
-    return Node(*made, steps=height, work=Counted.of(width, **copies))
+    return Node(*made, steps=height, work=work)
 
 
 LOWERINGS = {"TRANSPOSE": Lowering(_transpose, MOVABLE)}
