@@ -116,7 +116,8 @@ def joins(
 
 @dataclass(frozen=True, slots=True)
 class Joins(NoWindows):
-    """`joins`, for a node that makes `columns` columns: each of them has its runs, if they have any."""
+    """What `joins` counts, for a node that makes `columns` columns. If each of them has runs of its own,
+    fewer columns are fewer runs; else there is less of everything."""
 
     columns: int
     steps: int
