@@ -152,8 +152,8 @@ class Plans:
         waits = 0
         if (model := self.placer.flash) is not None:
             waits = sum(map(model.cache.waits, layer_by_layer(self.ready, model)))
-        nodes = (node for op in self.ready.graph.ops for node in self.ready.lowered[op.id].nodes)
-        return sum(price.whole for price in self.placer.model.prices(nodes).values()) + waits
+        prices = self.placer.prices
+        return waits + sum(prices[op.id].whole for op in self.ready.graph.ops if op.id in prices)
 
     @cached_property
     def own_refilled_bytes(self) -> int | None:
