@@ -108,6 +108,22 @@ def test_walls_are_what_is_given_and_not_dead_yet() -> None:
     assert walls_of(boxes, []) == [()] * 4
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_walls_are_right_where_fixed_rows_overlap(seed: int) -> None:
+    """Rows of an input lie where those of an output will: one long row can hold several short ones."""
+    random = Random(seed)
+    fixed = []
+    for _ in range(random.randrange(1, 9)):
+        low = random.randrange(30)
+        fixed.append((low, low + random.randrange(1, 12), random.randrange(1, 10)))
+    starts = tuple(range(10))
+    boxes = Boxes(tuple(range(10)), (1,) * 10, starts, (10,) * 10, (), (1,) * 10)
+    for start, walls in zip(starts, walls_of(boxes, fixed), strict=True):
+        taken = {unit for low, high, end in fixed if end > start for unit in range(low, high)}
+        assert {unit for low, high in walls for unit in range(low, high)} == taken
+        assert all(before[1] < after[0] for before, after in pairwise(walls))
+
+
 @pytest.mark.parametrize(("rows", "seed"), [(240, 6), (240, 7), (480, 7)])
 def test_maps_that_are_made_whole_lie_side_by_side(rows: int, seed: int) -> None:
     """Maps, each made whole before the next one reads it row by row, some another one later; with

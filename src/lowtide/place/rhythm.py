@@ -138,14 +138,15 @@ def walls_of(
     boxes: Boxes, fixed: Sequence[tuple[int, int, int]]
 ) -> list[tuple[tuple[int, int], ...]]:
     """Of each box, the ranges [low, high) that are taken when it is born by what lies fixed: `fixed` are
-    (low, high, end), all live from the start to slot `end` - 1."""
+    (low, high, end), all live from the start to slot `end` - 1; they may overlap."""
     low, high, end = np.array(sorted(fixed), np.int64).reshape(-1, 3).T
     gone = np.searchsorted(np.sort(end), np.array(boxes.starts), "right").tolist()
     known: dict[int, tuple[tuple[int, int], ...]] = {}
     for number, start in zip(gone, boxes.starts, strict=True):
         if number not in known:
             here = end > start
-            begins, ends = low[here], high[here]
+            # Rows of an input take the place of an output's rows, so that one range can hold others.
+            begins, ends = low[here], np.maximum.accumulate(high[here])
             apart = np.flatnonzero(begins[1:] > ends[:-1])
             firsts = begins[np.append(0, apart + 1)] if len(begins) else begins
             lasts = ends[np.append(apart, len(ends) - 1)] if len(ends) else ends
