@@ -12,6 +12,8 @@ from lowtide.commands.profiling import CALLER, STEP_PROGRAM, Profile
 from lowtide.machines.board import find_board
 from lowtide.machines.executed import NOTHING
 from lowtide.machines.profiled import Program, Unprofiled
+from lowtide.modes import InputMode
+from lowtide.report.describe import describe
 from networks import compiled
 
 BOARD = "mps2-an386"
@@ -58,6 +60,22 @@ def test_everything_is_some_operators(network: str, way: str) -> None:
     )
     kernels = {kernel for share in profile.operators for kernel in share.kernels}
     assert kernels == {share.name for share in profile.kernels if share.kernels}
+
+
+@pytest.mark.parametrize("mode", ["streamed", "const"])
+def test_the_profile_of_a_window_that_slides_is_of_a_hop(mode: InputMode) -> None:
+    """First windows take far more than hops: the one at the start, and the one after the reset."""
+    ring = Options(hop=2, input_mode=mode, target=TARGET)
+    ran = run(compiled("wake-word-window", ring), BOARD, profile=True)
+    measured, profile = ran.measured, ran.profile
+    assert isinstance(profile, Profile), profile
+    assert measured.first_instructions > 5 * measured.max_instructions > 0
+    assert len(measured.whole) == 2
+    assert abs(profile.instructions - measured.max_instructions) <= 40  # of a tick
+    assert profile.macs == ran.macs
+    kernels = [share.name for share in profile.kernels if share.kernels]
+    assert kernels and not any(name.startswith(("lt_hop", "lt_stream")) for name in kernels)
+    assert f"{profile.instructions:,} instructions of one hop, counted" in describe(ran)
 
 
 def test_a_program_whose_nodes_are_not_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,22 @@ def test_a_profile_adds_up_to_what_is_measured(name: str) -> None:
     assert all((p.cycles is None) == (counted.manual is None) for p in counted.parts)
 
 
+def test_windows_that_are_set_aside() -> None:
+    """The longest of the other calls is profiled; of none but those, the longest of all."""
+    board = find_board("rv32-virt")
+
+    def profiled_but(*whole: int) -> tuple[BoardRun, int]:
+        run = run_on_board(board, BY_INPUT, "tiny", SAMPLES, profile=True, whole=frozenset(whole))
+        return run, _counted(run).instructions
+
+    for whole in ((1,), (1, 2), (0,)):
+        run, counted = profiled_but(*whole)
+        assert counted == run.max_instructions
+        assert run.first_instructions == max(run.instructions[i] for i in whole)
+    run, counted = profiled_but(0, 1, 2)
+    assert counted == max(run.instructions)
+
+
 @pytest.mark.parametrize(
     ("name", "turn"),
     [

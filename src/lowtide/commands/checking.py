@@ -374,13 +374,19 @@ def run(
     compiled, inputs, told, passed_over = _told(compiled, ends, given)
     wanted = told.kept
 
+    aside = frozenset({0, inputs.restart} if inputs.slides else ())
+
     def on(part: Board, program: Compiled, profile: bool = False) -> BoardRun:
         what = program.files, program.name, _samples(graph, wanted)
-        return run_on_board(part, *what, restart=inputs.restart, cached=cached, profile=profile)
+        return run_on_board(
+            *(part, *what),
+            restart=inputs.restart,
+            cached=cached,
+            profile=profile,
+            whole=aside,
+        )
 
     measured = on(board, compiled, profile)
-    if inputs.slides:
-        measured = replace(measured, whole=frozenset({0, inputs.restart}))
     compared, made = rounded_as(compiled, wanted.engine), measured
     if compared is not compiled:  # not measured, and double arithmetic may not fit the part
         made = on(board.with_plenty, compared)

@@ -39,6 +39,8 @@ PLUGIN_SOURCES: Final = resources.files("lowtide.machines") / "plugin"
 """The plugin, and the header for QEMU's interface, which others can use."""
 
 _SOURCE: Final = "qemu_profile.c"
+_RUNS: Final = re.compile(r"/(lowtide|lt_(hop|slice|stream)(_\w+)?)\.o$")
+"""What walks the step program, or calls what does: several of them read the table of nodes."""
 _HEADER: Final = "qemu_plugin.h"
 _PLUGIN: Final = "qemu_profile.so"
 _FIRST_OF_SECOND_INTERFACE: Final = 9  # QEMU 9 refuses plugins of the first version
@@ -118,8 +120,9 @@ class Program:
         owner = next((s.owner for s in self.code if address in s.span), "")
         if owner.startswith("harness/"):
             return "caller"
-        runs = ("lowtide.o", "lt_stream.o", f"{self.name}.o")
-        return "step program" if owner.rpartition("/")[2] in runs else "kernel"
+        if owner.rpartition("/")[2] == f"{self.name}.o" or _RUNS.search(owner):
+            return "step program"
+        return "kernel"
 
 
 def read_program(folder: Path, name: str) -> Program:
@@ -129,9 +132,16 @@ def read_program(folder: Path, name: str) -> Program:
 
 
 def plugin_for(
-    emulator: str, board: Board, program: Program, folder: Path, *, cached: bool
+    emulator: str,
+    board: Board,
+    program: Program,
+    folder: Path,
+    *,
+    aside: Iterable[int] = (),
+    cached: bool,
 ) -> str | Unprofiled:
-    """The plugin, built in `folder` for `emulator`, with what `program` on `board` needs."""
+    """The plugin, built in `folder` for `emulator`, with what `program` on `board` needs. Calls with the
+    numbers `aside` are not what is profiled."""
     built = folder / _PLUGIN
     try:
         compiler = find_compiler("host")
@@ -153,14 +163,13 @@ def plugin_for(
             f"empty={program.function('call_nothing').start:x}",
             f"call={program.function(_CALLING).start:x}",
             f"caller={_span(program.function('measure'))}",
+            *(f"aside={number:x}" for number in sorted(aside)),
         ]
     except KeyError as error:
         return Unprofiled(f"the linker's map does not show where {error.args[0]} is")
     if program.nodes is not None:
         arguments.append(f"nodes={_span(program.nodes)}/{_NODE_BYTES:x}")
-        arguments += [
-            f"reader={_span(s.span)}" for s in program.code if s.owner.endswith("/lowtide.o")
-        ]
+        arguments += [f"reader={_span(s.span)}" for s in program.code if _RUNS.search(s.owner)]
     return ",".join((f"./{built.name}", *arguments, *_flash_arguments(board, program)))
 
 

@@ -112,6 +112,7 @@ class _Job:
     restart: int
     timeout: float
     cached: bool
+    whole: frozenset[int] = frozenset()
 
     def build(self, board: Board, folder: Path) -> Executable:
         find_emulator(board)  # to say what is missing before, not after, long work
@@ -157,6 +158,7 @@ def run_on_board(
     restart: int = 0,
     cached: bool = True,
     profile: bool = False,
+    whole: frozenset[int] = frozenset(),
 ) -> BoardRun:
     """Build the model `name` for `board`, run it on all `samples` and measure it.
 
@@ -164,12 +166,13 @@ def run_on_board(
     One instance of the model runs them in their order; before sample `restart`, if it is not the first,
     that instance is reset, which is not measured.
     With `cached`, objects of sources that did not change are those of an earlier build.
-    With `profile`, what was executed is counted in that same run, by node and function.
+    With `profile`, what was executed is counted in that same run, by node and function: in the longest
+    call, of those of `whole` windows aside.
     Raises MissingToolError without compiler or emulator, DoesNotFitError if RAM (stack included) or
     flash is too small, ProgramError if the program crashes, hangs or returns a status other than 0,
     BuildError if the C is faulty.
     """
-    job = _Job(bundle, read_interface(bundle, name), samples, restart, timeout, cached)
+    job = _Job(bundle, read_interface(bundle, name), samples, restart, timeout, cached, whole)
     with temporary_folder() as folder:
         program = job.build(board, folder)
         ram = None
@@ -198,7 +201,10 @@ def _run(
     if not profile:
         return job.emulate(board, program, folder), None
     parts = read_program(folder, job.interface.name)
-    plugin = plugin_for(find_emulator(board), board, parts, folder, cached=job.cached)
+    every = job.whole.issuperset(range(len(job.samples)))  # then the first window is all there is
+    aside = frozenset[int]() if every else job.whole
+    emulator = find_emulator(board)
+    plugin = plugin_for(emulator, board, parts, folder, aside=aside, cached=job.cached)
     if isinstance(plugin, Unprofiled):
         return job.emulate(board, program, folder), plugin
     run = job.emulate(board, program, folder, plugin)
@@ -221,6 +227,7 @@ def _result(board: Board, job: _Job, program: Executable, run: Emulation) -> Boa
         ram=RamUse(sizes.arena, sizes.state, sizes.data, sizes.bss, run.stack),
         flash=FlashUse(sizes.code, sizes.constants, sizes.weights, sizes.data),
         warnings=program.warnings,
+        whole=job.whole,
         row_instructions=round(run.row_ticks * per_tick),
     )
 

@@ -321,14 +321,14 @@ def ran_text(result: Ran, clock: int | None = None) -> str:
     flashed = [(title, getattr(flash, name)) for name, title in _FLASH.items()]
     count, first = result.measured.max_instructions, result.measured.first_instructions
     row = result.measured.row_instructions
+    once = "hop" if first else "inference"
     rows = [
         *((title, amount(size)) for title, size in held if size or title != "state"),
         ("RAM in all", f"{amount(ram.total_bytes)} of {amount(board.ram_bytes)}"),
         *((title, amount(size)) for title, size in flashed),
         ("flash in all", f"{amount(flash.total_bytes)} of {amount(board.flash_bytes)}"),
         (
-            f"instructions of one {'hop' if first else 'inference'}"
-            + ", at most" * (result.state is not None),
+            f"instructions of one {once}" + ", at most" * (result.state is not None),
             f"{count:,}",
         ),
         *_also_predicted(result.compiled),
@@ -352,7 +352,9 @@ def ran_text(result: Ran, clock: int | None = None) -> str:
     head = f"{name} on {board.name} ({board.core.name}), emulated; {exact}"
     head += _rounded(result)
     text = head + "\n\n" + table("", ("measured.", "figure"), rows)
-    return text if result.profile is None else f"{text}\n\n{profile_text(result.profile, clock)}"
+    if result.profile is None:
+        return text
+    return f"{text}\n\n{profile_text(result.profile, clock, once)}"
 
 
 def _also_predicted(compiled: Compiled) -> list[tuple[str, str]]:

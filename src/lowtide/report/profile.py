@@ -41,8 +41,11 @@ def read_clock(text: str) -> int:
     return hertz
 
 
-def profile_text(profile: Profile | Unprofiled, clock: int | None = None) -> str:
-    """Where instructions go, by operator and by kernel, and the cycles by the manual; `clock` in Hz."""
+def profile_text(
+    profile: Profile | Unprofiled, clock: int | None = None, once: str = "inference"
+) -> str:
+    """Where instructions go, by operator and by kernel, and the cycles by the manual; `clock` in Hz.
+    What was profiled is called `once`."""
     if isinstance(profile, Unprofiled):
         return f"No profile: {profile.why}."
     manual = profile.manual
@@ -52,7 +55,7 @@ def profile_text(profile: Profile | Unprofiled, clock: int | None = None) -> str
         "",
         _shares_text(f"Instructions{by}, by kernel", "kernel.", profile, profile.kernels),
         "",
-        f"{profile.instructions:,} instructions of one inference, counted one by one.",
+        f"{profile.instructions:,} instructions of one {once}, counted one by one.",
         *_cycles_text(profile, clock),
         *_flash_text(profile),
     ]

@@ -3,7 +3,7 @@
  * It looks at an unchanged program from outside: QEMU tells it of every block of instructions that it
  * translates, and calls it back when one begins and when the step program's interpreter reads its table
  * of nodes. So it knows, for every node, how often which instructions ran, and which branches were
- * taken. Of several calls, it writes down the one that executed the most.
+ * taken. Of several calls, it writes down the one that executed the most, of those that are not set aside.
  *
  * Arguments (numbers are hexadecimal; ranges are half-open):
  *     out=FILE             where to write
@@ -12,6 +12,7 @@
  *     caller=FROM-TO
  *     nodes=FROM-TO/SIZE   the table of nodes, SIZE bytes each
  *     reader=FROM-TO       code that reads the table; may be given several times
+ *     aside=NUMBER         a call, counted from 0, that is set aside; may be given several times
  *     all=1                all that is executed counts, as one call: then only `out` is needed
  *
  *     flash=FROM-TO        memory that is read through a cache; without it, no reads are counted
@@ -52,13 +53,16 @@ struct block {
 };
 
 #define BUCKETS 4096u
-#define READERS 16
+#define READERS 64
 #define PIECES 256
+#define ASIDE 16
 
 static struct block *blocks[BUCKETS];
 static struct range caller, nodes, readers[READERS];
 static int reader_count;
 static uint64_t empty_at, call_at, node_bytes;
+static uint64_t aside[ASIDE], calls; /* calls that are set aside; how many ended before this one */
+static int aside_count;
 static const char *out_path;
 static bool counts_all;
 
@@ -202,11 +206,21 @@ static void forget_counts(void)
     }
 }
 
+static bool is_aside(uint64_t call)
+{
+    for (int i = 0; i < aside_count; i++) {
+        if (aside[i] == call) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void leave_call(void)
 {
     if (where == IN_EMPTY) {
         empty_count = counted;
-    } else if (counted > most) {
+    } else if (!is_aside(calls++) && counted > most) {
         most = counted;
         write_call();
     }
@@ -413,6 +427,10 @@ static bool read_argument(const char *argument)
         const char *const size = strchr(argument, '/');
         return size != NULL && read_range(argument + 6, &nodes) &&
                sscanf(size, "/%" SCNx64, &node_bytes) == 1 && node_bytes != 0;
+    }
+    if (strncmp(argument, "aside=", 6) == 0) {
+        return aside_count < ASIDE &&
+               sscanf(argument + 6, "%" SCNx64, &aside[aside_count++]) == 1;
     }
     if (strncmp(argument, "reader=", 7) == 0) {
         return reader_count < READERS && read_range(argument + 7, &readers[reader_count++]);
