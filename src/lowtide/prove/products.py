@@ -22,7 +22,7 @@ from lowtide.prove.bundle_reader import Bundle, Params
 from lowtide.prove.held import held
 from lowtide.prove.held_params import Held, Integers, Sizes
 from lowtide.prove.memory import NotProvedError
-from lowtide.prove.scaling import Reference, compared
+from lowtide.prove.scaling import Reference, UndefinedError, compared
 
 _BYTE = 128
 _HALF = 1 << 23
@@ -280,7 +280,9 @@ def _part(
     for end in (low, high):
         made, fine = scaling.taken(still)(stored[still][None])
         need, also = reference(still)(end[still][None])
-        if not (fine & also).all() or (made != need).any():
+        if not also.all():
+            raise UndefinedError("scaling the sum of a channel without weights leaves 32 bits")
+        if not fine.all() or (made != need).any():
             raise NotProvedError("a channel without weights does not make what it should")
     first = rest[np.unique(channels[rest], return_index=True)[1]]
     thresholds = compared(scaling.taken(first), reference(first), low[first], high[first])

@@ -164,20 +164,27 @@ class Reference:
         return limited, fine[..., self.channels]
 
 
+class UndefinedError(NotProvedError):
+    """The reference's own arithmetic overflows for some sums: there, nothing says what a kernel should
+    make, however right it is."""
+
+
 def compared(kernel: Scaling, reference: Reference, low: Integers, high: Integers) -> int:
     """Hold a kernel's scaling against the reference's for all sums between `low` and `high`, by channel.
 
     Returns how many thresholds were looked at. Raises NotProvedError where they differ, or where an
-    intermediate value of either may leave its bits, so that nothing follows from the ends.
+    intermediate value of the kernel may leave its bits, so that nothing follows from the ends; and
+    UndefinedError where one of the reference may.
     """
     kernel.check()
     if not len(low):
         return 0
     ends = np.stack([low, high])
     (made, fine), (wanted, also) = kernel(ends), reference(ends)
-    if not (fine & also).all():
-        channel = int(np.flatnonzero(~(fine & also).all(axis=0))[0])
-        raise NotProvedError(f"scaling the sums of channel {channel} may leave 32 bits")
+    for those, error in ((also, UndefinedError), (fine, NotProvedError)):
+        if not those.all():
+            channel = int(np.flatnonzero(~those.all(axis=0))[0])
+            raise error(f"scaling the sums of channel {channel} may leave 32 bits")
     _same(made, wanted, ends)
     counts, checked = made[1] - made[0], 0
     most = int(counts.max(initial=0))
