@@ -169,6 +169,18 @@ def test_what_cannot_be_asked(model: Path, tmp_path: Path) -> None:
     refused(call(*words), 2, f"the bundle in {folder} already sets --slices", "leave out --slices")
 
 
+def test_a_component_of_esp_idf_is_in_a_folder_of_its_name(model: Path, tmp_path: Path) -> None:
+    """What -o named is not its folder, so the refusal names that."""
+    fine(call("compile", model, "--export", "esp-idf", "--name", "net", "-o", tmp_path / "made"))
+    refused(
+        call("check", model, "--bundle", tmp_path / "made"),
+        2,
+        "has no README.md with the command",
+        f"name the folder of a bundle or package, such as {tmp_path / 'made' / 'net'}, or make it",
+    )
+    fine(call("check", model, "--bundle", tmp_path / "made" / "net"))
+
+
 def test_documents_and_the_page_say_it_too(model: Path, tmp_path: Path) -> None:
     made = json.loads(fine(call("compile", model, "-o", tmp_path / "net", "--json")))
     plan = json.loads(fine(call("plan", model, "--json")))

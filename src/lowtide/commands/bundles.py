@@ -120,9 +120,12 @@ def command_of(folder: Path, readme: str = README) -> Sequence[str]:
     model, and options. Raises UsageError if its `readme` does not tell."""
     words = _command(folder / readme)
     if words is None:
+        below = (path.parent for path in sorted(folder.glob(f"*/{README}")) if _command(path))
+        # --export esp-idf makes one in a folder of its own name.
+        found = next((f", such as {path}" for path in below), "")
         raise UsageError(
             f"{folder} has no {README} with the command that made it",
-            "name the folder of a bundle or package, or make it again",
+            f"name the folder of a bundle or package{found}, or make it again",
         )
     return words
 
