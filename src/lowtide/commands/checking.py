@@ -373,17 +373,17 @@ def run(
     given = _given(compiled, samples, 2, seed, windows)
     compiled, inputs, told, passed_over = _told(compiled, ends, given)
     wanted = told.kept
-
-    aside = frozenset({0, inputs.restart} if inputs.slides else ())
+    whole = frozenset({0, inputs.restart} if inputs.slides else ())
 
     def on(part: Board, program: Compiled, profile: bool = False) -> BoardRun:
         what = program.files, program.name, _samples(graph, wanted)
         return run_on_board(
-            *(part, *what),
+            part,
+            *what,
             restart=inputs.restart,
             cached=cached,
             profile=profile,
-            whole=aside,
+            whole=whole,
         )
 
     measured = on(board, compiled, profile)
