@@ -12,7 +12,17 @@ from bench.shared.tables import Detail, Record, Row, amount, cells, with_detail
 
 _MOST_INSTRUCTIONS = 1.10
 _FLASH_BYTES, _FLASH_SHARE = 4096, 0.02
-_SHOWN_TABLES = ("rows", "ports", "nodes", "turns", "places", "tables", "kinds", "lowtide.o")
+_SHOWN_TABLES = (
+    "rows",
+    "ports",
+    "nodes",
+    "turns",
+    "places",
+    "codes",
+    "tables",
+    "kinds",
+    "lowtide.o",
+)
 _RAM_PARTS = ("arena", "data", "bss", "stack", "total")
 
 

@@ -31,7 +31,7 @@ COUNTED = "counted"  # MACs of one inference on the host, counted by the kernels
 TABLES = "tables"  # bytes of the step program's tables and of its interpreter
 
 _SAMPLES = 4  # all kinds of inputs that lowtide makes: random, all least, all greatest, zero
-_TABLES = ("rows", "ports", "nodes", "turns", "places", "tables", "kinds")
+_TABLES = ("rows", "ports", "nodes", "turns", "places", "codes", "tables", "kinds")
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,7 +174,11 @@ static const lt_turn tiny_net_turns[] = { /* node, steps */
 };
 
 static const uint16_t tiny_net_places[] = {
-    52, 60, 52, 8,
+    52, 60, 8,
+};
+
+static const uint8_t tiny_net_codes[] = {
+    0, 1, 0, 2,
 };
 
 #ifdef LT_TRACE
@@ -204,6 +208,7 @@ static const lt_program tiny_net_program = {
     .nodes = tiny_net_nodes,
     .turns = tiny_net_turns,
     .places = tiny_net_places,
+    .codes = tiny_net_codes,
     .tables = NULL,
     .turn_count = 5,
     .counter_count = 4,

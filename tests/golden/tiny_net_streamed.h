@@ -22,7 +22,7 @@ extern "C" {
 
 /* The most stack, in bytes, that these functions use on any core, compiled by GCC 12.2 at -O2.
  * Add what interrupts and your callbacks use. */
-#define TINY_NET_STACK_BYTES 424
+#define TINY_NET_STACK_BYTES 440
 
 /* To place weights and the arena, define section names, in quotes, for all files that include this:
  * TINY_NET_WEIGHTS_SECTION for the weights, and TINY_NET_ARENA_SECTION for an arena that you declare as

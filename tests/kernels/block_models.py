@@ -375,7 +375,7 @@ def _scratch(node: Node) -> int:
         needs += -(-fresh * columns * core["channels"] // 4) * 4
     if project:
         needs += -(-pixels * core["channels"] // 4) * 4
-    kernels = [0 if fields["lean"] else 8 * core["kernel_h"] * core["kernel_w"]]
+    kernels = [0 if fields.get("lean") else 8 * core["kernel_h"] * core["kernel_w"]]
     for part, many in ((expand, columns), (project, pixels)):
         if part and not part["lean"] and many > 1:
             kernels.append(16 * part["quads"])

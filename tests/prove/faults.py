@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_TABLES = ("rows", "ports", "nodes", "turns", "places", "tables")
+_TABLES = ("rows", "ports", "nodes", "turns", "places", "codes", "tables")
 _SHIFTS = r"shifts_\d+"
 _FIELDS = (
     *("in_w", "out_w", "in_c", "out_c", "channels", "kernel_h", "kernel_w", "stride_w", "stride_h"),

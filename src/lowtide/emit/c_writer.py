@@ -12,6 +12,7 @@ from lowtide.emit import interface
 from lowtide.emit.header import header, modes, placed
 from lowtide.emit.literals import Arrays, comment, struct_text, values_text, weights_placed
 from lowtide.emit.origin import Origin
+from lowtide.emit.places import Places, Runs
 from lowtide.emit.runtime import runtime_symbol
 from lowtide.lower.nodes import Array, CType, Node
 from lowtide.program.assemble import Assembly
@@ -55,8 +56,8 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
     params, described = _params(assembly, name, arrays)
     kinds = sorted({_kind(node) for _, node in _calls(assembly)})
     shift = _place_shift(assembly)
-    places = _Runs([tuple(p >> shift for p in r.places) for r in assembly.rows if r.places])
-    tables = _Runs([p.table for p in assembly.ports if p.table])
+    places = Places([tuple(p >> shift for p in r.places) for r in assembly.rows if r.places])
+    tables = Runs([p.table for p in assembly.ports if p.table])
     initial = {
         v.tensor: arrays.name(Array("uint8_t", np.frombuffer(v.initial, np.uint8), weights=True))
         for v in assembly.variables
@@ -67,7 +68,8 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
     def row(r: Rows) -> tuple[int, ...]:
         if r.places is None:
             return r.offset, r.pitch, r.count, r.base, _IN_RING if r.ring else 0
-        return r.offset, places.start[tuple(p >> shift for p in r.places)], r.count, r.base, 1
+        coded = places.of[tuple(p >> shift for p in r.places)]
+        return r.offset, coded.pitch, r.count, r.base, _FAR if coded.far else _APART
 
     def port(p: PortEntry) -> tuple[int | str, ...]:
         table = "LT_NONE" if p.table is None else tables.start[p.table]
@@ -115,7 +117,8 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
             map(entry, assembly.nodes, params),
         ),
         _table(f"static const lt_turn {name}_turns[]", "node, steps", flatten(assembly.turns)),
-        *_numbers(f"static const uint16_t {name}_places[]", "uint16_t", places.values),
+        *_numbers(f"static const uint16_t {name}_places[]", "uint16_t", places.places),
+        *_numbers(f"static const uint8_t {name}_codes[]", "uint8_t", places.codes),
         *_numbers(f"static const int16_t {name}_tables[]", "int16_t", tables.values),
         "\n".join(
             [
@@ -141,7 +144,8 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
                     table: f"{name}_{table}"
                     for table in ("kinds", "rows", "ports", "nodes", "turns")
                 },
-                "places": f"{name}_places" if places.values else "NULL",
+                "places": f"{name}_places" if places.places else "NULL",
+                "codes": f"{name}_codes" if places.codes else "NULL",
                 "tables": f"{name}_tables" if tables.values else "NULL",
                 "turn_count": f"{len(flatten(assembly.turns))}",
                 "counter_count": f"{assembly.counters}",
@@ -156,8 +160,8 @@ def _code(assembly: Assembly, name: str, headers: Sequence[str]) -> str:
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
-_IN_RING = 2
-"""LT_IN_RING."""
+_APART, _IN_RING, _FAR = 1, 2, 3
+"""Values of lt_rows.apart: one that says no more, LT_IN_RING and LT_FAR."""
 
 
 def _slices(assembly: Assembly, name: str, costs: Sequence[int]) -> list[str]:
@@ -286,18 +290,6 @@ def _strip(name: str, number: int, strip: StripEntry) -> str:
             f"{{{shifts}, {len(strip.shifts)}, {counters.start}, {len(counters)}}};",
         ]
     )
-
-
-class _Runs:
-    """Runs of numbers in one array: where each starts; equal ones are there once."""
-
-    def __init__(self, runs: Iterable[tuple[int, ...]]) -> None:
-        self.start: dict[tuple[int, ...], int] = {}
-        self.values: list[int] = []
-        for run in runs:
-            if run not in self.start:
-                self.start[run] = len(self.values)
-                self.values += run
 
 
 def _place_shift(assembly: Assembly) -> int:

@@ -61,7 +61,7 @@ def _below(params: Params, table: Mapping[str, int], most: int) -> int:
     that calls in turn; or, if that needs more, what runs after it, of the params `next`."""
     kernels, called, after = [0], [0], [0]
     for name, value in params.fields:
-        if isinstance(value, Kernel):
+        if isinstance(value, Kernel) and not value.within:
             kernels.append(table.get(value.name, most))
         elif isinstance(value, Params):
             (after if name == "next" else called).append(_below(value, table, most))

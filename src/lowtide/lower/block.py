@@ -69,6 +69,15 @@ _KINDS = (
 )
 
 
+_CALLED = {
+    THREE: "columns",
+    PLANES: "planes",
+    MULT1_PLAIN: "plain",
+    **dict.fromkeys((MULT1, LANES), "depthwise"),
+}
+"""How the functions end that call the depthwise cores, where there are several for a kind of kernels."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Parts:
     """The nodes of a block's operators, each in all its forms, the one of most scratch memory first, for
@@ -356,8 +365,14 @@ def _params(context: Context, op: BlockOp, form: _Form, kind: _Kind) -> Params:
         "pad_left": op.window.columns.before,
         "stride_h": op.window.rows.stride,
     }
-    if MULT1_PLAIN in kind.cores:
+    if kind is _PORTABLE:
         fields["lean"] = int(form.core.kernel == MULT1_PLAIN)
+    else:  # by a pointer, since a linker keeps whatever a block calls by name
+        fields["core"] = Kernel(
+            f"lt_block{kind.name}_{_CALLED[form.core.kernel]}",
+            f"lt_block{kind.name}.h",
+            within=True,
+        )
     if kind.pointwise == FOUR_BY_TWO:
         fields["in_place"] = int(form.in_place(context.graph, op))
     return Params(f"lt_block{kind.name}_s8", tuple(fields.items()))

@@ -114,10 +114,12 @@ class Params:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel that another one calls, and the header that declares it."""
+    """A kernel that another one calls, and the header that declares it. If it is `within`, a part of the
+    other one: what that takes of the stack includes it."""
 
     name: str
     header: str
+    within: bool = False
 
 
 Value = int | float | Array | Params | Kernel | None

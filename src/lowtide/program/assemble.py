@@ -17,6 +17,7 @@ from lowtide.place import Placement
 from lowtide.place.layout import RowLayout, TensorLayout, tensor_layout
 from lowtide.place.variables import Variable, state_bytes, variables_of
 from lowtide.plans.placed import PlacedPlan
+from lowtide.program.scratch import with_shared_places
 from lowtide.program.tables import Entry, KernelEntry, PortEntry, Rows, Tables
 from lowtide.program.turns import MAX_DEPTH, Loop, Turn, expand, turns_of
 from lowtide.rows.bases import FIRST_INPUT, RING_BASES
@@ -191,9 +192,10 @@ def assemble_placed(ready: Prepared, placed: PlacedPlan) -> Assembly:
     """The program of a plan whose rows are placed."""
     rows = placed.rows
     variables = variables_of(ready)
-    tables = _tables(ready, rows.graph, placed.layout, variables, rows.crops)
+    layout = with_shared_places(placed.layout, rows.plan.steps)
+    tables = _tables(ready, rows.graph, layout, variables, rows.crops)
     turns = _turns(tables, rows.nodes, rows.plan, rows.strips)
-    return _assembly(ready, rows.graph, tables, placed.layout, turns, variables, placed)
+    return _assembly(ready, rows.graph, tables, layout, turns, variables, placed)
 
 
 def _skipped(ready: Prepared, plan: RowPlan | None) -> frozenset[int]:

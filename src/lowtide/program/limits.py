@@ -81,6 +81,7 @@ def _of_program(assembly: Assembly) -> Iterable[tuple[str, int, int, bool]]:
     turns = flatten(assembly.turns)
     kernels = [node for entry in assembly.nodes if (node := called(entry)) is not None]
     kinds = {(node.kernel, len(node.inputs), len(node.outputs)) for node in kernels}
+    places = {rows.places for rows in assembly.rows if rows.places is not None}
     tables = {port.table for port in assembly.ports if port.table is not None}
     yield "turns", _U16, len(turns), True
     yield "steps in one turn", _U16, max((steps for _, steps in turns), default=0), True
@@ -91,6 +92,7 @@ def _of_program(assembly: Assembly) -> Iterable[tuple[str, int, int, bool]]:
     yield "bases", _U8, assembly.bases, True
     yield "kinds of nodes", _STRIP, len(kinds), False
     yield "numbers of rows", _U16 - 1, sum(map(len, tables)), True
+    yield "rows at places of their own", _U16, sum(map(len, places)), True
     yield "pointers to rows at once", _U16, assembly.pointers, False
     yield "tensors", NO_TENSOR, len(assembly.program_graph.tensors), True
     yield "bytes of RAM", _U32, assembly.arena_bytes + assembly.state_bytes, False

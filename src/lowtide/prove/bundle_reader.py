@@ -22,8 +22,8 @@ GIVE, TAKE, STRIP = 0xFF, 0xFE, 0xFD
 LOOP, DEPTH = 0x8000, 4
 """LT_LOOP and LT_DEPTH."""
 
-IN_RING, RING_BASE = 2, 2
-"""LT_IN_RING and LT_RING_BASE; the base after that one is the ring's, too."""
+IN_RING, FAR, RING_BASE = 2, 3, 2
+"""LT_IN_RING, LT_FAR and LT_RING_BASE; the base after that one is the ring's, too."""
 
 _NONE = 0xFFFF
 _WORDS = {
@@ -61,7 +61,7 @@ class UnreadableError(Exception):
 @dataclass(frozen=True, slots=True)
 class Rows:
     """lt_rows: row r is at offset + r * pitch from the base, in a ring, too, or at offset +
-    places[pitch + r] << shift."""
+    places[p + codes[c + r]] << shift, where `pitch` is c and, in its high half, p."""
 
     offset: int
     pitch: int
@@ -162,6 +162,7 @@ class Bundle:
     nodes: tuple[Node, ...]
     turns: tuple[tuple[int, int], ...]
     places: tuple[int, ...]
+    codes: tuple[int, ...]
     tables: tuple[int, ...]
     place_shift: int
     row_count: int
@@ -297,6 +298,7 @@ def read(code: str, header: str, name: str) -> Bundle:
         nodes=nodes,
         turns=tuple((node, steps) for node, steps in turns[:count]),
         places=numbers("places", 16),
+        codes=numbers("codes", 8),
         tables=numbers("tables", -16),
         place_shift=_within(_number(program.get("place_shift", "")), 8),
         row_count=_number(row_count),

@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from lowtide.prove.bundle_reader import GIVE, IN_RING, STRIP, TAKE, Bundle, Node, Port
+from lowtide.prove.bundle_reader import FAR, GIVE, IN_RING, STRIP, TAKE, Bundle, Node, Port
 from lowtide.prove.memory import (
     Labels,
     Memory,
@@ -328,9 +328,14 @@ class Machine:
             raise NotProvedError(f"rows {rows} are in a ring, or are said to be, and not both")
         if cut.apart in (0, IN_RING):
             return memory, at + cut.offset + row * cut.pitch
-        if not 0 <= cut.pitch + row < len(bundle.places):
-            raise NotProvedError(f"there is no place {cut.pitch + row}")
-        return memory, at + cut.offset + (bundle.places[cut.pitch + row] << bundle.place_shift)
+        code = cut.pitch % (1 << 16) + row
+        if not 0 <= code < len(bundle.codes):
+            raise NotProvedError(f"there is no code {code}")
+        block = row // 256 * 256 if cut.apart == FAR else 0
+        place = (cut.pitch >> 16) + block + bundle.codes[code]
+        if place >= len(bundle.places):
+            raise NotProvedError(f"there is no place {place}")
+        return memory, at + cut.offset + (bundle.places[place] << bundle.place_shift)
 
     def _made_ready(self, number: int) -> _Ready:
         bundle, node = self.bundle, self.bundle.nodes[number]

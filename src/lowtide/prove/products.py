@@ -24,6 +24,8 @@ from lowtide.prove.held_params import Held, Integers, Sizes
 from lowtide.prove.memory import NotProvedError
 from lowtide.prove.scaling import Reference, UndefinedError, compared
 
+_CORES = ("depthwise", "columns", "planes")
+"""The params of a block's depthwise convolution, which has one of them."""
 _BYTE = 128
 _HALF = 1 << 23
 
@@ -91,7 +93,7 @@ def called(bundle: Bundle, kernel: str, params: Params, ops: tuple[int, ...]) ->
         does = f"{inner.ctype}_row".replace("block", "separable")
         yield from called(bundle, does, inner, ops[1:])
     elif params.ctype.startswith("lt_block"):
-        names = ("expand", "depthwise", "columns", "planes", "project")
+        names = ("expand", *_CORES, "project")
         does = "block" if params.fields.get("expand") is not None else "separable"
         if kernel != f"{params.ctype}_row".replace("block", does):
             raise NotProvedError(f"it runs {kernel}, whose params are not these of {params.ctype}")
@@ -100,7 +102,9 @@ def called(bundle: Bundle, kernel: str, params: Params, ops: tuple[int, ...]) ->
             raise NotProvedError(f"a block calls {len(parts)} kernels for {len(ops)} operators")
         for op, part in zip(ops, parts, strict=True):
             inner = nested(part)
-            yield Called(op, f"{inner.ctype}_row", inner)
+            core = params.fields.get("core") if part in _CORES else None
+            plain = isinstance(core, str) and core.endswith("_plain")
+            yield Called(op, f"{inner.ctype}_{'plain' if plain else 'row'}", inner)
     elif len(ops) == 1:
         yield Called(ops[0], kernel, params)
 

@@ -19,6 +19,8 @@ from lowtide.prove.machine import Slot, Step, Window
 from lowtide.prove.memory import NotProvedError, Value
 
 _DEPTHWISE = "DEPTHWISE_CONV_2D"
+_CORES = {"columns": {"columns"}, "planes": {"planes"}, "depthwise": {"depthwise", "plain"}}
+"""The params of a block's depthwise convolution -> how the functions end that run it."""
 
 
 @dataclass(slots=True)
@@ -353,7 +355,11 @@ def _check_parts(call: Call, parts: dict[str, Params], channels: int, joins: boo
                 part.expect(f"{name}'s {field_}", part.number(field_), shape[3])
     window = core.window
     assert window is not None
-    inner = call.with_params(parts.get("columns") or parts.get("planes") or parts["depthwise"])
+    name = next(name for name in ("columns", "planes", "depthwise") if name in parts)
+    inner, run = call.with_params(parts[name]), call.fields.get("core")
+    calls = {f"{call.params.ctype.removesuffix('_s8')}_{does}" for does in _CORES[name]}
+    if call.params.ctype != "lt_block_s8" and run not in calls:  # which names no function for it
+        raise NotProvedError(f"it calls {run} for its {name}")
     inner.expect("channels", inner.number("channels"), channels)
     for name, default, wanted in (
         ("kernel_w", 3, window.columns.kernel),

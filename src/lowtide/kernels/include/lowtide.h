@@ -57,8 +57,9 @@ typedef struct {
 typedef void (*lt_kernel)(const void *params, const lt_step *step);
 
 /* A tensor as rows. Row r is at `offset` + r * `pitch` bytes from the base or, if `apart` is not 0, at
- * `offset` + (places[pitch + r] << place_shift) bytes from it (fields of the program). In some programs, rows
- * are in a ring in the caller's memory. Their value of `apart` is in lt_ring.h. */
+ * `offset` + (places[p + codes[c + r]] << place_shift) bytes from it (fields of the program), where c is the low
+ * half of `pitch` and p the high one. If `apart` is LT_FAR, each 256 rows have the next 256 places. In some
+ * programs, rows are in a ring in the caller's memory. Their value of `apart` is in lt_ring.h. */
 typedef struct {
     uint32_t offset;
     uint32_t pitch;
@@ -66,6 +67,8 @@ typedef struct {
     uint8_t base;   /* index into `bases`: 0 is the arena, 1 the constants; then inputs, state and strips */
     uint8_t apart;  /* 0 if row r is at offset + r * pitch */
 } lt_rows;
+
+#define LT_FAR 3U
 
 /* The rows of one tensor that the steps of a node read or write. The window of step r is the `count` rows
  * s, s + dilation, s + 2 * dilation, ..., where s = first + r * stride or, if `table` is not LT_NONE,
@@ -143,6 +146,7 @@ typedef struct {
     const lt_node *nodes;
     const lt_turn *turns;
     const uint16_t *places;
+    const uint8_t *codes;
     const int16_t *tables;
     uint16_t turn_count;
     uint16_t counter_count;

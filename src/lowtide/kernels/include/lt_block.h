@@ -54,12 +54,13 @@ void lt_separable_s8_row(const void *params, const lt_step *step);
  * `depthwise` reads rows of in_w pixels. If `in_place` is not 0, `project` can overwrite what it has read:
  * its input is at the end of the memory for its output, and channels <= out_c. */
 typedef struct lt_block lt_block;
+typedef void (*lt_block_core)(const lt_block *block, int32_t columns, int32_t pad_left, int32_t in_w,
+                              const lt_step *step);
 struct lt_block {
     const void *params;
     void (*expand)(const lt_block *block, int32_t from, int32_t columns, const lt_step *step);
     void (*project)(const lt_block *block, int32_t columns, const lt_step *step); /* null if there is none */
-    void (*depthwise)(const lt_block *block, int32_t columns, int32_t pad_left, int32_t in_w,
-                      const lt_step *step);
+    lt_block_core depthwise;
     int32_t in_h, in_w, out_w, piece, kept, ahead, pad_top, pad_left, stride_h; /* as above */
     int32_t stride_w, kernel_h, kernel_w, channels; /* of the depthwise convolution */
     int32_t in_c, out_c; /* of the block; if in_c is 0, `expand` gets its rows from column 0 on */
@@ -77,20 +78,5 @@ void lt_separable_run(const lt_block *block, const lt_step *step);
 
 /* Returns the lt_block for params of type lt_block_s8. */
 lt_block lt_block_s8_of(const void *params);
-
-/* `depthwise` of a block whose depthwise kernel is that of lt_depthwise_mult1.h. */
-static inline void lt_block_depthwise(const lt_depthwise_mult1_s8 *depthwise, int lean, int32_t columns,
-                                      int32_t pad_left, int32_t in_w, const lt_step *step)
-{
-    lt_depthwise_mult1_s8 part = *depthwise;
-    part.out_w = (uint16_t)columns;
-    part.pad_left = (int16_t)pad_left;
-    part.in_w = (uint16_t)in_w;
-    if (lean != 0) {
-        lt_depthwise_mult1_s8_plain(&part, step);
-    } else {
-        lt_depthwise_mult1_s8_row(&part, step);
-    }
-}
 
 #endif

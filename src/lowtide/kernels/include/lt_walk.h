@@ -20,13 +20,20 @@ static uint16_t *next_of(const lt_program *program, void *net)
     return (uint16_t *)(void *)((char *)net + program->next);
 }
 
+/* Returns the bits of a row's number that count, with its code, in the list of places: see lt_rows. */
+static inline uint32_t far_of(const lt_rows *cut)
+{
+    return (cut->apart == LT_FAR) ? ~(uint32_t)0xFF : 0U;
+}
+
 static void *place(const lt_program *program, const lt_rows *cut, uint8_t *const *bases,
                    int32_t row)
 {
     uint8_t *base = bases[cut->base] + cut->offset;
     if (cut->apart != 0U) {
-        return base + ((uint32_t)program->places[cut->pitch + (uint32_t)row]
-                       << program->place_shift);
+        const uint32_t code = program->codes[(cut->pitch & 0xFFFFU) + (uint32_t)row];
+        const uint32_t at = (cut->pitch >> 16) + ((uint32_t)row & far_of(cut)) + code;
+        return base + ((uint32_t)program->places[at] << program->place_shift);
     }
     return base + (uint32_t)row * cut->pitch;
 }
@@ -73,9 +80,11 @@ static void **window(const lt_program *program, const lt_port *port, uint8_t *co
     uint8_t *base = bases[cut->base] + cut->offset;
     void **end = to + port->count;
     if (cut->apart != 0U) {
+        const uint16_t *const places = program->places + (cut->pitch >> 16);
+        const uint8_t *const codes = program->codes + (cut->pitch & 0xFFFFU);
+        const uint32_t far = far_of(cut), shift = program->place_shift;
         for (; to != end; row += next) {
-            *to++ = (row < rows) ? base + ((uint32_t)program->places[cut->pitch + row] << program->place_shift)
-                               : NULL;
+            *to++ = (row < rows) ? (base + ((uint32_t)places[(row & far) + codes[row]] << shift)) : NULL;
         }
     } else {
         uint32_t pitch = cut->pitch, at = row * pitch;

@@ -139,7 +139,15 @@ static void depthwise(const lt_block *b, int32_t columns, int32_t pad_left, int3
                       const lt_step *step)
 {
     const lt_block_s8 *p = b->params;
-    lt_block_depthwise(p->depthwise, p->lean, columns, pad_left, in_w, step);
+    lt_depthwise_mult1_s8 part = *p->depthwise;
+    part.out_w = (uint16_t)columns;
+    part.pad_left = (int16_t)pad_left;
+    part.in_w = (uint16_t)in_w;
+    if (p->lean != 0U) {
+        lt_depthwise_mult1_s8_plain(&part, step);
+    } else {
+        lt_depthwise_mult1_s8_row(&part, step);
+    }
 }
 
 LT_SHARED lt_block lt_block_s8_of(const void *params)

@@ -24,8 +24,8 @@ static void project(const lt_block *b, int32_t columns, const lt_step *step)
     lt_conv_4x2_s8_row(&part, step);
 }
 
-static void by_columns(const lt_block *b, int32_t columns, int32_t pad_left, int32_t in_w,
-                      const lt_step *step)
+LT_SHARED void lt_block_4x2_columns(const lt_block *b, int32_t columns, int32_t pad_left, int32_t in_w,
+                                    const lt_step *step)
 {
     lt_depthwise_3x3_s8 part = *((const lt_block_4x2_s8 *)b->params)->columns;
     part.out_w = (uint16_t)columns;
@@ -34,11 +34,24 @@ static void by_columns(const lt_block *b, int32_t columns, int32_t pad_left, int
     lt_depthwise_3x3_s8_row(&part, step);
 }
 
-static void depthwise(const lt_block *b, int32_t columns, int32_t pad_left, int32_t in_w,
-                      const lt_step *step)
+LT_SHARED void lt_block_4x2_depthwise(const lt_block *b, int32_t columns, int32_t pad_left,
+                                      int32_t in_w, const lt_step *step)
 {
-    const lt_block_4x2_s8 *p = b->params;
-    lt_block_depthwise(p->depthwise, p->lean, columns, pad_left, in_w, step);
+    lt_depthwise_mult1_s8 part = *((const lt_block_4x2_s8 *)b->params)->depthwise;
+    part.out_w = (uint16_t)columns;
+    part.pad_left = (int16_t)pad_left;
+    part.in_w = (uint16_t)in_w;
+    lt_depthwise_mult1_s8_row(&part, step);
+}
+
+LT_SHARED void lt_block_4x2_plain(const lt_block *b, int32_t columns, int32_t pad_left, int32_t in_w,
+                                  const lt_step *step)
+{
+    lt_depthwise_mult1_s8 part = *((const lt_block_4x2_s8 *)b->params)->depthwise;
+    part.out_w = (uint16_t)columns;
+    part.pad_left = (int16_t)pad_left;
+    part.in_w = (uint16_t)in_w;
+    lt_depthwise_mult1_s8_plain(&part, step);
 }
 
 LT_SHARED lt_block lt_block_4x2_s8_of(const void *params)
@@ -49,7 +62,7 @@ LT_SHARED lt_block lt_block_4x2_s8_of(const void *params)
     lt_block of = {p,
                    expand,
                    (p->project != NULL) ? project : NULL,
-                   (core != NULL) ? depthwise : by_columns,
+                   p->core,
                    LT_BLOCK_SHAPE(p),
                    (core != NULL) ? core->stride_w : p->columns->stride_w,
                    (core != NULL) ? core->kernel_h : p->columns->kernel_h,

@@ -19,8 +19,8 @@ static void project(const lt_block *b, int32_t columns, const lt_step *step)
     lt_conv_vector_s8_row(&part, step);
 }
 
-static void planes(const lt_block *b, int32_t columns, int32_t pad_left, int32_t in_w,
-                      const lt_step *step)
+LT_SHARED void lt_block_vector_planes(const lt_block *b, int32_t columns, int32_t pad_left,
+                                      int32_t in_w, const lt_step *step)
 {
     lt_depthwise_planes_s8 part = *((const lt_block_vector_s8 *)b->params)->planes;
     part.out_w = (uint16_t)columns;
@@ -29,8 +29,8 @@ static void planes(const lt_block *b, int32_t columns, int32_t pad_left, int32_t
     lt_depthwise_planes_s8_row(&part, step);
 }
 
-static void depthwise(const lt_block *b, int32_t columns, int32_t pad_left, int32_t in_w,
-                      const lt_step *step)
+LT_SHARED void lt_block_vector_depthwise(const lt_block *b, int32_t columns, int32_t pad_left,
+                                         int32_t in_w, const lt_step *step)
 {
     lt_depthwise_vector_s8 part = *((const lt_block_vector_s8 *)b->params)->depthwise;
     part.out_w = (uint16_t)columns;
@@ -47,7 +47,7 @@ LT_SHARED lt_block lt_block_vector_s8_of(const void *params)
     lt_block of = {p,
                    expand,
                    (p->project != NULL) ? project : NULL,
-                   (core != NULL) ? depthwise : planes,
+                   p->core,
                    LT_BLOCK_SHAPE(p),
                    (core != NULL) ? core->stride_w : p->planes->stride_w,
                    (core != NULL) ? core->kernel_h : p->planes->kernel_h,
