@@ -22,7 +22,7 @@ from assembled import assemble_rows, smallest_forms
 from lowtide.emit.bundle import bundle
 from lowtide.ir import Graph, Model
 from lowtide.lower.nodes import Array as Constant
-from lowtide.lower.nodes import Node, Params
+from lowtide.lower.nodes import Kernel, Node, Params
 from lowtide.machines.board import find_board
 from lowtide.machines.host import host_build, host_macs, host_run
 from lowtide.machines.qemu import run_on_board
@@ -375,7 +375,9 @@ def _scratch(node: Node) -> int:
         needs += -(-fresh * columns * core["channels"] // 4) * 4
     if project:
         needs += -(-pixels * core["channels"] // 4) * 4
-    kernels = [0 if fields.get("lean") else 8 * core["kernel_h"] * core["kernel_w"]]
+    called = fields.get("core")
+    plain = called.name.endswith("_plain") if isinstance(called, Kernel) else fields["lean"]
+    kernels = [0 if plain else 8 * core["kernel_h"] * core["kernel_w"]]
     for part, many in ((expand, columns), (project, pixels)):
         if part and not part["lean"] and many > 1:
             kernels.append(16 * part["quads"])

@@ -79,6 +79,27 @@ def test_blocks_that_keep_rows_are_proved(width: int | None, core: str) -> None:
     assert _all(program.proof)
 
 
+@pytest.mark.parametrize(
+    ("core", "right", "wrong"),
+    [
+        ("cortex-m4", "lt_block_4x2_columns", "lt_block_4x2_depthwise"),
+        ("cortex-m4", "lt_block_4x2_columns", "lt_block_4x2_plain"),
+        ("cortex-m4", "lt_block_4x2_columns", "lt_block_vector_planes"),
+        ("cortex-m55", "lt_block_vector_planes", "lt_block_vector_depthwise"),
+    ],
+)
+def test_a_block_that_runs_another_function_is_not_proved(
+    core: str, right: str, wrong: str
+) -> None:
+    """It would read params of one depthwise kernel as those of another."""
+    program = kept_in_strips(Options(target=find_target(core)))
+    code = program.files["kept.c"].decode()
+    assert f".core = {right}," in code
+    files = {**program.files, "kept.c": code.replace(right, wrong).encode()}
+    with pytest.raises(ProofError, match=f"it calls {wrong} for its"):
+        prove(program.graph, files, program.name, claims(program))
+
+
 def test_batches_are_proved() -> None:
     program = in_batches()
     assert "lt_images_row" in program.files["batch.c"].decode()

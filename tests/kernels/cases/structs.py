@@ -36,7 +36,7 @@ _NUMPY = {"float": np.dtype("<f4")} | {
     for sign in ("", "u")
     for bits in (8, 16, 32, 64)
 }
-_POINTERS = frozenset({"lt_kernel", "lt_element", "lt_pull", "lt_take"})
+_POINTERS = frozenset({"lt_kernel", "lt_block_core", "lt_element", "lt_pull", "lt_take"})
 _STRUCT = re.compile(r"typedef struct\s*\w*\s*\{(.*?)\}\s*(\w+);", re.S)
 _FUNCTION = re.compile(r"\(\s*\*\s*(\w+)\s*\)\s*\(")
 
