@@ -6,6 +6,9 @@ from itertools import product
 
 import pytest
 
+from lowtide.ir.window import Axis
+from lowtide.lower.counts import Windows
+from lowtide.lower.families.conv_vector import ConvVector
 from lowtide.lower.flip import Flips
 from lowtide.lower.update import done
 
@@ -41,3 +44,18 @@ def test_flips_of_a_strip_are_those_of_its_rows(columns: int) -> None:
     """Rows of 8 columns of 7 bytes, of which a strip has some: what is left is of each row."""
     counted = Flips(8, rows=5, size=56).features(columns, 0)
     assert counted == {"sixteens": 5 * (columns * 7 // 16), "rests": 5 * (columns * 7 % 16)}
+
+
+@pytest.mark.parametrize(("kernel_w", "calls", "rests"), [(1, 1, 3), (3, 9, 9)])
+@pytest.mark.parametrize("out_c", [3, 4, 7])
+def test_vectors_are_called_for_fours_and_for_what_is_left(
+    kernel_w: int, calls: int, rests: int, out_c: int
+) -> None:
+    """Of 18 columns: lt_conv_vector.c makes pairs that lie side by side in one call, and the channels
+    that are left of four pairs in one; of windows, each pair in one."""
+    axis = Axis(kernel_w, 1, 1, kernel_w // 2)
+    of = Windows(2, 2, 0, axis, 1, 18, 5, 18, out_c, 1, clamps=False)
+    found = ConvVector(of).features(18, 0)
+    assert found["pair_calls"] == 2 * calls * (out_c >= 4)
+    assert found["pair_rest"] == 2 * rests * (out_c % 4 > 0)
+    assert found["pair_rest_turns"] == found["pair_several"] == 2 * 9 * (out_c % 4 > 0)
