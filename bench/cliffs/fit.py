@@ -58,13 +58,17 @@ def fitted(
 def added(model: CostModel, measured: Sequence[Measured]) -> CostModel:
     """The same model with prices of kernels that it has none of. What others do that these call costs
     what the model says."""
-    samples: list[tuple[dict[Key, float], float, int]] = []
+    samples, others = [], {}
     for one in measured:
         counts = {key: count for key, count in one.counts.items() if key[0] not in model.kernels}
         if one.is_fitted and counts:
             known = {key: count for key, count in one.counts.items() if key not in counts}
-            samples.append((counts, predicted(model, known), one.instructions))
-    found = _solve([(counts, taken) for counts, _, taken in samples], [of for _, of, _ in samples])
+            samples.append(replace(one, counts=counts))
+            others[one.point] = predicted(model, known)
+    found: dict[Key, float] = {}
+    for part in _apart(samples):
+        rest = [others[one.point] for one in part]
+        found |= _solve([(one.counts, one.instructions) for one in part], rest)
     kernels = {name: dict(each) for name, each in model.kernels.items()}
     for (kernel, name), each in sorted(found.items()):
         if each > 0:

@@ -235,23 +235,33 @@ def _by_point(points: Sequence[Point], assembly: Assembly, counted: Profiled) ->
             instructions[part.node] += part.instructions
     numbers = {op.id: number for op, number in _numbered(graph, assembly.order)}
     ops = {number: graph.ops[op] for op, number in numbers.items() if graph.ops[op].outputs}
-    taken: dict[int, int] = defaultdict(int)
-    nodes: dict[int, list[Node]] = defaultdict(list)
-    for index, entry in enumerate(assembly.nodes):
-        if isinstance(entry, KernelEntry) and entry.node.op in numbers:
-            number = numbers[entry.node.op]
-            nodes[number].append(entry.node)
-            taken[number] += instructions[index]
-    for number, mine in nodes.items():
+    for number, entries in _nodes(assembly, numbers).items():
         counts: dict[Key, float] = defaultdict(float)
+        mine = [*entries.values()]
+        taken = sum(instructions[index] for index in entries)
         for node in mine:
             for name, count in features(node).items():
                 called, _, own = name.rpartition("/")
                 counts[called or node.works.name, own] += count
         kernels = tuple(dict.fromkeys(node.works.name for node in mine))
-        yield Measured(
-            points[number], kernels, dict(counts), _units(graph, ops[number]), taken[number]
-        )
+        yield Measured(points[number], kernels, dict(counts), _units(graph, ops[number]), taken)
+
+
+def _nodes(assembly: Assembly, numbers: Mapping[int, int]) -> dict[int, dict[int, Node]]:
+    """The nodes of each point, by their index in the program's table."""
+    found: dict[int, dict[int, Node]] = defaultdict(dict)
+    for index, entry in enumerate(assembly.nodes):
+        if isinstance(entry, KernelEntry) and entry.node.op in numbers:
+            found[numbers[entry.node.op]][index] = entry.node
+    return found
+
+
+def nodes_of(points: Sequence[Point], core: str) -> list[list[Node]]:
+    """What runs for each point."""
+    assembly = _assembled(points, core)
+    numbers = {op.id: number for op, number in _numbered(assembly.program_graph, assembly.order)}
+    found = _nodes(assembly, numbers)
+    return [[*found[number].values()] for number in range(len(points))]
 
 
 def _units(graph: Graph, op: Op) -> int:

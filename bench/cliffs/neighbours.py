@@ -89,7 +89,7 @@ KNOWN: tuple[Known, ...] = (
         "products go by fours, which each row of the window begins anew",
     ),
     Known(
-        ("concat", "global"),
+        ("concat", "global", "flip", "update"),
         (("channels", _ONE), ("height", (8, 20))),
         "a step costs more than the few bytes of its rows; the rows of a tall map are eaten one by one",
     ),

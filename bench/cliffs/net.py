@@ -23,8 +23,10 @@ TYPES = {
     "w4": "INT8",
     "f32": "FLOAT32",
     "s32": "INT32",
+    "s64": "INT64",
+    "b8": "BOOL",
 }
-NO_ZERO = frozenset({"s16", "f32", "s32"})
+NO_ZERO = frozenset({"s16", "f32", "s32", "s64", "b8"})
 """Types whose zero point is 0, or that have none."""
 LOW = {"s8": -128, "u8": 0, "s16": 0, "w4": -128, "s32": 0}
 _SPREAD = {
@@ -74,16 +76,20 @@ class Net:
     def tensor(
         self, shape: Sequence[int], dtype: str, scale: float, zero: int, name: str = ""
     ) -> int:
-        scales = None if dtype == "FLOAT32" else np.array([scale], np.float32)
+        is_plain = dtype == "FLOAT32" or not scale
+        scales = None if is_plain else np.array([scale], np.float32)
         name = name or f"t{len(self.tensors)}"
         self.tensors.append(TensorSpec(name, tuple(shape), dtype, scales, zero))
         return len(self.tensors) - 1
 
-    def input(self, *shape: int, which: int = 0, scale: float = SCALE) -> int:
-        """An input of the network: points of one shape and quantisation have it in common."""
-        key = (shape, self.dtype, self.zero(), which, scale)
+    def input(self, *shape: int, which: int = 0, scale: float = SCALE, dtype: str = "") -> int:
+        """An input of the network: points of one shape and quantisation have it in common. A scale of 0
+        is none."""
+        kind = dtype or self.dtype
+        zero = 0 if kind in NO_ZERO else self.zero()
+        key = (shape, kind, zero, which, scale)
         if key not in self.inputs:
-            self.inputs[key] = self.tensor(shape, TYPES[self.dtype], scale, self.zero())
+            self.inputs[key] = self.tensor(shape, TYPES[kind], scale, zero)
         return self.inputs[key]
 
     def const(self, data: NDArray[np.int32]) -> int:

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from bench.cliffs.grid import Point
+from bench.cliffs.logic_networks import LOGIC
 from bench.cliffs.net import LOW, NO_ZERO, SCALE, TYPES, Net
 from bench.cliffs.points import SHARED
 from bench.cliffs.rare_networks import RARE, map_of, whole_pool
@@ -227,4 +228,5 @@ _MAKERS: dict[str, Callable[[Net], None]] = {
     "concat": _concat,
     "quantize": _quantize,
     **RARE,
+    **LOGIC,
 }

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from bench.cliffs.grid import CHANNELS, WIDTHS, Grid, Value
+from bench.cliffs.logic_points import logic_grids
 from bench.cliffs.rare_points import rare_grids
 
 _FEWER = (1, 2, 3, 4, 7, 8, 15, 16, 24, 32, 64, 128)
@@ -312,4 +313,5 @@ def grids() -> tuple[Grid, ...]:
         *(_unary(f"quantize to {to}", "f32") for to in types),
         *(_unary("quantize to f32", dtype) for dtype in types),
         *rare_grids(),
+        *logic_grids(),
     )

@@ -11,7 +11,7 @@ _MAP: dict[str, Sequence[Value]] = {"width": WIDTHS, "height": (1, 2, 4, 8), "ch
 _MAPPED: dict[str, Value] = {"width": 8, "height": 4, "channels": 16}
 
 
-def _mapped(
+def mapped(
     family: str,
     centres: Sequence[Mapping[str, Value]] = ({}, {"width": 1, "channels": 64}),
     planes: Sequence[tuple[str, str, Mapping[str, Value]]] = (),
@@ -29,10 +29,10 @@ def _transposes(dtype: str) -> tuple[Grid, ...]:
     crossed = [("width", "channels", {"height": 2})] if dtype == "s8" else []
     grids = (
         *(
-            _mapped(f"transpose of {kind} {dtype}", centres, crossed)
+            mapped(f"transpose of {kind} {dtype}", centres, crossed)
             for kind in ("columns", "rows", "planes", "pixels")
         ),
-        _mapped(f"transpose of groups {dtype}", centres, groups=(2, 3, 4, 8)),
+        mapped(f"transpose of groups {dtype}", centres, groups=(2, 3, 4, 8)),
     )
     several = {name: [size for size in sizes if size != 1] for name, sizes in _MAP.items()}
     return tuple(replace(grid, axes={**grid.axes, **several}) for grid in grids)
@@ -87,7 +87,10 @@ def _lstm(dtype: str) -> Grid:
 
 
 _PAIRS: Sequence[Mapping[str, Value]] = ({}, {"second": "channel"}, {"channels": 7, "width": 1})
-_REQUANTIZED = ("s16 u8", "u8 s16", "s32 s8", "s32 s16", "s8 s32", "s16 s32")
+_REQUANTIZED = (
+    *("s16 u8", "u8 s16", "s32 s8", "s32 s16", "s8 s32", "s16 s32"),
+    *("s32 s32", "s32 u8", "u8 s32"),
+)
 
 
 def rare_grids() -> tuple[Grid, ...]:
@@ -96,30 +99,30 @@ def rare_grids() -> tuple[Grid, ...]:
     return (
         *(grid for dtype in types for grid in _transposes(dtype)),
         *(
-            _mapped(f"split of {axis} {dtype}", parts=(2, 3, 4))
+            mapped(f"split of {axis} {dtype}", parts=(2, 3, 4))
             for axis in ("channels", "columns")
             for dtype in types
         ),
         *(_products(dtype) for dtype in types),
         *(_whole(dtype) for dtype in (*types, "u8")),
         *(
-            _mapped(f"{kind} {dtype}", _PAIRS, second=("map", "channel", "one"))
+            mapped(f"{kind} {dtype}", _PAIRS, second=("map", "channel", "one"))
             for kind in ("maximum", "minimum")
             for dtype in (*types, "u8")
         ),
-        *(_mapped(f"prelu {dtype}", second=("channel", "one")) for dtype in (*types, "u8")),
+        *(mapped(f"prelu {dtype}", second=("channel", "one")) for dtype in (*types, "u8")),
         *(
-            _mapped(f"{kind} of {over} {dtype}")
+            mapped(f"{kind} of {over} {dtype}")
             for kind in ("greatest", "least")
             for over in ("map", "rows", "channels")
             for dtype in (*types, "u8")
         ),
-        *(_mapped(f"{kind} s16") for kind in ("tanh", "relu", "leaky", "relu6")),
-        _mapped("bilinear u8", scale=(2, 3, 4)),
-        *(_mapped(f"rescaled of {axis} u8", parts=(2, 3, 4)) for axis in ("channels", "columns")),
-        *(_mapped(f"quantize to {to}") for to in _REQUANTIZED),
+        *(mapped(f"{kind} s16") for kind in ("tanh", "relu", "leaky", "relu6")),
+        mapped("bilinear u8", scale=(2, 3, 4)),
+        *(mapped(f"rescaled of {axis} u8", parts=(2, 3, 4)) for axis in ("channels", "columns")),
+        *(mapped(f"quantize to {to}") for to in _REQUANTIZED),
         *(_svdf(state) for state in types),
         *(_lstm(dtype) for dtype in types),
-        *(_mapped(f"deep {dtype}", block=(2, 3, 4)) for dtype in types),
-        *(_mapped(f"wide {dtype}", block=(2, 3, 4)) for dtype in types),
+        *(mapped(f"deep {dtype}", block=(2, 3, 4)) for dtype in types),
+        *(mapped(f"wide {dtype}", block=(2, 3, 4)) for dtype in types),
     )

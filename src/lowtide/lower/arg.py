@@ -13,6 +13,7 @@ import numpy as np
 
 from lowtide.ir import DType
 from lowtide.lower.common import Context, Lowering
+from lowtide.lower.counts import Counted
 from lowtide.lower.elementwise import row_count, suffix
 from lowtide.lower.move import axis_of, port, row_dims
 from lowtide.lower.nodes import Lowered, Params
@@ -62,6 +63,13 @@ def _arg(context: Context, *, least: bool) -> Lowered:
         outputs=(port(out, len(groups), last_makes([groups.shape[1]] * len(groups))),),
         steps=rows.size,
         scratch=8 * outer * inner if eats else 0,
+        # Quotients, which number the runs, are made bit by bit on cores that do not divide.
+        work=Counted.of(
+            1,
+            work=source.elements,
+            made=out.elements,
+            bits=0 if eats else out.elements * outer.bit_length(),
+        ),
     )
 
 

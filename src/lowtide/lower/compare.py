@@ -10,8 +10,9 @@ from lowtide.ir import DType
 from lowtide.lower.broadcast import Fields, pair_node, walk
 from lowtide.lower.columns import of_all, of_each
 from lowtide.lower.common import Context, Lowering, multiplier
+from lowtide.lower.counts import Counted
 from lowtide.lower.elementwise import by_rows, same_type, scale_zero, suffix
-from lowtide.lower.move import MOVABLE, elements
+from lowtide.lower.move import MOVABLE, columns_of, elements
 from lowtide.lower.nodes import Array, Lowered, Params
 
 _LESS, _EQUAL, _GREATER = 1, 2, 4  # as in lt_compare.h
@@ -67,7 +68,9 @@ def _select(context: Context) -> Lowered:
     )
     steps = walked.output.rows
     ports = walked.inputs, (walked.output,)
-    return context.node("lt_select_row", "lt_select.h", params, *ports, steps)
+    runs = steps * walked.loops[0][0]
+    work = Counted.of(columns_of(out), written=out.bytes, chosen=out.elements, runs=runs)
+    return context.node("lt_select_row", "lt_select.h", params, *ports, steps, work=work)
 
 
 def _not(context: Context) -> Lowered:

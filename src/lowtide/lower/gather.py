@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from lowtide.ir import DType, Tensor
 from lowtide.lower.common import Context, Lowering, whole
-from lowtide.lower.copies import copied
+from lowtide.lower.copies import copied, pitched
 from lowtide.lower.counts import Counted
 from lowtide.lower.elementwise import MOST_ROWS
-from lowtide.lower.move import MOVABLE, axis_of, copy_node, elements, port, row_dims
+from lowtide.lower.move import MOVABLE, axis_of, columns_of, copy_node, elements, port, row_dims
 from lowtide.lower.nodes import Array, Lowered, Node, Params
 
 
@@ -136,7 +136,11 @@ def _lookup(
     )
     taken = whole(source) if outer == 1 else port(source, outer, range(outer))
     ports = (taken, whole(index)), (port(out, steps, range(steps)),)
-    return context.node("lt_lookup_row", "lt_lookup.h", params, *ports, steps)
+    run = size * math.prod(shape[axis + parts :])
+    places = pitched(steps * count, run)  # each is copied to each
+    done = copied(steps * count, run, np.repeat(places, len(places)), np.tile(places, len(places)))
+    work = Counted.of(columns_of(out), runs=steps * count, parts=steps * count * parts, **done)
+    return context.node("lt_lookup_row", "lt_lookup.h", params, *ports, steps, work=work)
 
 
 def _rows(context: Context, lists: NDArray[np.int64], axis: int, dims: int) -> Node:

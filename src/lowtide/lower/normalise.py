@@ -13,7 +13,9 @@ from lowtide.ir import DType, Tensor
 from lowtide.ir import fixed_point as fixed
 from lowtide.lower.common import Context, Lowering
 from lowtide.lower.common import multiplier as factor
+from lowtide.lower.counts import Counted
 from lowtide.lower.elementwise import row_count, same_type, scale_zero
+from lowtide.lower.move import columns_of
 from lowtide.lower.nodes import Array, Lowered, Params, Port, Value
 
 _MOST_SUMMED = 4095
@@ -43,6 +45,7 @@ def _vectors(
         inputs=(Port(source.id, rows, source.bytes // rows),),
         outputs=(Port(out.id, rows, out.bytes // rows),),
         steps=rows,
+        work=Counted.of(columns_of(out), written=out.elements, groups=rows * groups),
     )
 
 

@@ -7,8 +7,9 @@ import math
 from lowtide.ir import DType
 from lowtide.lower.columns import of_all
 from lowtide.lower.common import Context, Lowering, multiplier, whole
+from lowtide.lower.counts import Counted
 from lowtide.lower.elementwise import row_count, same_type, scale_zero
-from lowtide.lower.move import axis_of, row_dims
+from lowtide.lower.move import axis_of, columns_of, row_dims
 from lowtide.lower.nodes import Lowered, Params, Port, Value
 
 _MOST_ADDED = 15
@@ -48,6 +49,7 @@ def _add_n(context: Context) -> Lowered:
         inputs=tuple(Port(tensor.id, rows, tensor.bytes // rows) for tensor in tensors),
         outputs=(Port(out.id, rows, out.bytes // rows),),
         steps=rows,
+        work=Counted.of(columns_of(out), written=out.elements, work=out.elements * count),
     )
 
 
@@ -72,7 +74,11 @@ def _cumsum(context: Context) -> Lowered:
         *_scaling(context),
     )
     params = Params("lt_cumsum", fields)
-    return context.node("lt_cumsum_s8_row", "lt_sums.h", params, both[:1], both[1:], rows)
+    runs = source.elements // source.shape[axis]
+    work = Counted.of(columns_of(out), written=out.elements, runs=runs)
+    return context.node(
+        "lt_cumsum_s8_row", "lt_sums.h", params, both[:1], both[1:], rows, work=work
+    )
 
 
 _INT8 = frozenset({DType.INT8})

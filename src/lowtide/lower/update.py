@@ -8,7 +8,9 @@ import numpy as np
 
 from lowtide.ir import DType
 from lowtide.lower.common import Context, Lowering, whole
-from lowtide.lower.move import MOVABLE, copy_node, elements, port, row_dims
+from lowtide.lower.copies import called, pitched
+from lowtide.lower.counts import Counted
+from lowtide.lower.move import MOVABLE, columns_of, copy_node, elements, port, row_dims
 from lowtide.lower.nodes import Array, Lowered, Params
 
 _MOST_DIMENSIONS = 6  # LT_UPDATE_RANK
@@ -45,7 +47,27 @@ def _update(context: Context) -> Lowered:
         ),
     )
     inputs = both[0], whole(box), whole(start)
-    return context.node("lt_update_row", "lt_update.h", params, inputs, (both[1],), rows)
+    counts = done(shape, box.shape, leading, size)
+    work = Counted.of(columns_of(out), **counts)
+    return context.node("lt_update_row", "lt_update.h", params, inputs, (both[1],), rows, work=work)
+
+
+def done(shape: tuple[int, ...], box: tuple[int, ...], leading: int, size: int) -> dict[str, float]:
+    """What is done to write the box, wherever it lies: `leads` are looks at a leading index, which end
+    at the first one beyond the box, and `places` those at another dimension of a run."""
+    rows, last = math.prod(shape[:leading]), len(shape) - 1
+    leads, left = 0.0, float(rows)
+    for d in reversed(range(leading)):
+        leads += left
+        left *= box[d] / shape[d]
+    runs = round(left) * math.prod(box[leading:last])
+    row, run = size * math.prod(shape[leading:]), size * box[last]
+    found = {"leads": leads, "runs": float(runs), "places": float(runs * (last - leading))}
+    for many, each in ((rows, row), (runs, run)):
+        places = pitched(many, each)
+        for name, count in called(many, each, places, places).items():
+            found[name] = found.get(name, 0) + count
+    return found
 
 
 LOWERINGS = {"DYNAMIC_UPDATE_SLICE": Lowering(_update, MOVABLE, rereads=False)}

@@ -248,7 +248,7 @@ def features(node: Node, columns: int | None = None, padded: int | None = None) 
     pointers = sum(port.count for port in (*node.inputs, *node.outputs))
     own = {"step": steps, "pointer": steps * pointers}
     if node.works.name != node.kernel:
-        own[f"{node.kernel}/step"] = steps
+        own |= {f"{node.kernel}/step": steps, f"{node.kernel}/pointer": steps * pointers}
     if work is None:
         return own
     many = work.columns if columns is None else columns

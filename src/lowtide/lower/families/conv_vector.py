@@ -15,6 +15,8 @@ from lowtide.lower.nodes import Array, Later, Node
 _LANES = 16
 _REACH = 256
 """What an offset of a byte reaches."""
+_TURNS = 4
+"""TURNS of lt_conv_vector.c."""
 _MOST = MAX_SIZE - 3
 """Channels: how far results of a pair of pixels are has 16 bits."""
 
@@ -46,8 +48,14 @@ class ConvVector(ByPixels):
             found[name] = steps * count
             found[f"{name}_groups"] = steps * count * each
             found[f"{name}_chunks"] = steps * count * each * chunks
-            found[f"{name}_rests"] = steps * count * rests
-            found[f"{name}_rest"] = steps * count * bool(rests)
+            # What makes fours is called, for all pixels that are read where they lie; so is what makes
+            # the channels that are left, for a few of these.
+            direct = of.taps == 1
+            found[f"{name}_calls"] = steps * (bool(count) if direct else count) * (of.out_c >= 4)
+            parts = -(-count // _TURNS) if direct else count
+            found[f"{name}_rest"] = steps * parts * bool(rests)
+            found[f"{name}_rest_turns"] = steps * count * bool(rests)
+            found[f"{name}_several"] = steps * count * (rests > 1)
         found["pair_long"] = found["pair_groups"] * bool(chunks)
         found["pair_away"] = found["pair_groups"] * (not self.above)
         found["clamped_sixteens"] = steps * -(-columns * of.out_c // _LANES) if of.clamps else 0
