@@ -78,7 +78,7 @@ def test_rings_hold_what_is_never_live_together(seed: int) -> None:
         twice, _, _, _ = in_rhythm(40, seed)
         more = rings(twice, np.array(in_rhythm(40, seed)[1]), each, rounds)
         assert more.max() == group.max()  # as many, however long it goes on
-        level = level_of(boxes, pairs, [()] * len(boxes), group, kinds)
+        level = level_of(boxes, pairs, [()] * len(boxes), group)
         meets = {(a, b) for a, near in enumerate(level.boxes.meets) for b in near}
         assert meets == set(zip(group[pairs[0]].tolist(), group[pairs[1]].tolist(), strict=True))
         assert len(level.boxes) == group.max() + 1
@@ -138,7 +138,7 @@ def test_maps_that_are_made_whole_lie_side_by_side(rows: int, seed: int) -> None
             items.append((random.randrange(1, 30), born, born + 1 + random.randrange(3)))
     of = Problem(tuple(Item(number, *item) for number, item in enumerate(items)), 1)
     boxes, bound = boxes_of(of), of.lower_bound()
-    level = Level(boxes, {}, np.arange(len(boxes)), list(range(len(boxes))))
+    level = Level(boxes, {}, np.arange(len(boxes)))
     offsets = Anytime(level, list, (0, 8 * rows), bound).until(500_000)
     placement_of("rows", of, boxes, offsets)  # raises if it is wrong
     assert height(boxes, offsets) <= 1.01 * bound
@@ -160,7 +160,7 @@ def test_whatever_boxes_cost_an_attempt_is_some_work(monkeypatch: pytest.MonkeyP
     items = [(random.randrange(1, 30), n, n + random.randrange(2, 9)) for n in range(60)]
     of = Problem(tuple(Item(number, *item) for number, item in enumerate(items)), 1)
     boxes = boxes_of(of)
-    level = Level(boxes, {}, np.arange(len(boxes)), list(range(len(boxes))))
+    level = Level(boxes, {}, np.arange(len(boxes)))
     Anytime(level, list, (0, 60), of.lower_bound()).until(20_000)
     assert len(works) > 10
     assert min(works) > 0

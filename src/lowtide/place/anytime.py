@@ -5,11 +5,10 @@ it may do: the attempts are always the same, each as long as it always is; whoev
 on the way, and has the best so far.
 
 First fit is only as good as the order in which boxes are placed. So several orders are tried, of all
-boxes and of those of each segment apart, and the best few placements are repaired (`place.repair`): soon
-with little effort, later with more. Between the two, and for as long as there is time afterwards, rings
-of rows (`place.rhythm`) are placed too, and what was found is repaired time and again and each time for
-longer, as long as it gets lower: always the one that is lowest, but for those that have not got lower of
-late.
+boxes and of those of each segment apart, and the best few placements are repaired for a little while
+(`place.repair`). For as long as there is time afterwards, more orders are tried, rings of rows
+(`place.rhythm`) are placed too, and what was found is repaired time and again and each time for longer,
+as long as it gets lower: always the one that is lowest, but for those that have not got lower of late.
 
 Maps that are made whole before they are read are another matter than rows that pass through a stage:
 thousands of rows that live long, and too many to be repaired. They lie best in the order of their birth,
@@ -30,11 +29,11 @@ from lowtide.place.firstfit import Boxes, Shelf, first_fit, height, look
 from lowtide.place.repair import WAYS, repairs
 from lowtide.place.rhythm import Level
 
-_FEW = ((200_000, 300_000), (1_200_000, 1 << 60))
-"""How many boxes are looked at, about, while a few placements are repaired, and then in others."""
+_FEW = 200_000
+"""How many boxes are looked at, about, while a few placements are repaired; then the best of them is."""
 
 _PER_BOX = 2_000
-"""The first of these per box, at most."""
+"""The same per box, at most."""
 
 _FITS = 0.4
 """The part of that which first fits may take; a few orders are tried in any case."""
@@ -125,7 +124,7 @@ class _Fits:
         self.level = level
         self.kinds = (False, True) if len(borders) > 2 else (False,)
         self._borders, self._bound = borders, bound
-        self._keys = _keys(level.boxes, level.kinds)
+        self._keys = _keys(level.boxes)
         self._made: dict[tuple[int, bool], Found] = {}
 
     def __len__(self) -> int:
@@ -199,23 +198,13 @@ def _attempts(
     """Attempts until one shows that nothing is lower; the first, of rows as they are, gives a placement
     in any case."""
     fits = _Fits(rows, borders, bound)
-    climbs: list[_Climb] = []
-    others = _others(fits, levels, climbs, bound)
-    for effort, left in _FEW:
-        best: list[int] | None = None
-        top = inf
-        for work, offsets in _few(fits, bound, min(effort, _PER_BOX * len(rows.boxes))):
-            yield work, offsets
-            if offsets is not None and (reached := height(rows.boxes, offsets)) < top:
-                best, top = offsets, reached
-        if best is not None:
-            climbs.append(_Climb(rows, best, bound))
-        while left > 0:
-            attempt = next(others, None)
-            if attempt is None:
-                return
-            yield attempt
-            left -= attempt[0]
+    best: list[int] = []
+    top = inf
+    for work, offsets in _few(fits, bound, min(_FEW, _PER_BOX * len(rows.boxes))):
+        yield work, offsets
+        if offsets is not None and (reached := height(rows.boxes, offsets)) < top:
+            best, top = offsets, reached
+    yield from _others(fits, levels, [_Climb(rows, best, bound)], bound)
 
 
 def _few(fits: _Fits, bound: int, effort: int) -> Iterator[Attempt]:
@@ -297,12 +286,10 @@ def _begins(
 Key = Callable[[int], tuple[float, ...]]
 
 
-def _keys(boxes: Boxes, kinds: Sequence[int]) -> list[Key]:
-    """By size, death, birth, area, all of a kind, duration; the most useful first."""
+def _keys(boxes: Boxes) -> list[Key]:
+    """By size; long-lived ones first, in the order of birth or death, or from the last on; by area; by
+    how crowded it is meanwhile. Each adds the most to those before it."""
     sizes, starts, ends = boxes.sizes, boxes.starts, boxes.ends
-    total: dict[int, int] = {}
-    for size, kind in zip(sizes, kinds, strict=True):
-        total[kind] = total.get(kind, 0) + size
     changes: dict[int, int] = {}
     for box in range(len(boxes)):
         changes[starts[box]] = changes.get(starts[box], 0) + sizes[box]
@@ -311,16 +298,38 @@ def _keys(boxes: Boxes, kinds: Sequence[int]) -> list[Key]:
     live = list(accumulate(changes[slot] for slot in slots))
     at = {slot: number for number, slot in enumerate(slots)}
     crowd = [max(live[at[starts[box]] : at[ends[box]]], default=0) for box in range(len(boxes))]
+
+    def first(longer: int, order: Callable[[int], tuple[int, int]]) -> Key:
+        def key(box: int) -> tuple[float, ...]:
+            if ends[box] - starts[box] > longer:
+                return 0, *order(box), -sizes[box]
+            return 1, -sizes[box], starts[box]
+
+        return key
+
+    def born(box: int) -> tuple[int, int]:
+        return starts[box], ends[box]
+
+    def dead(box: int) -> tuple[int, int]:
+        return ends[box], starts[box]
+
+    def last_born(box: int) -> tuple[int, int]:
+        return -starts[box], ends[box]
+
+    def last_dead(box: int) -> tuple[int, int]:
+        return -ends[box], starts[box]
+
     return [
         lambda box: (-sizes[box], starts[box]),
-        lambda box: (-sizes[box], -box),
-        lambda box: (-crowd[box], -sizes[box], starts[box]),
-        lambda box: (-ends[box], starts[box]),
-        lambda box: (starts[box], -ends[box]),
+        first(8, born),
+        first(16, last_born),
+        first(8, dead),
+        first(64, last_dead),
+        first(8, last_dead),
         lambda box: (-sizes[box] * (ends[box] - starts[box]), starts[box]),
-        lambda box: (-total[kinds[box]], kinds[box], starts[box]),
-        lambda box: (starts[box] - ends[box], -sizes[box]),
-        lambda box: (starts[box], -sizes[box]),
+        first(64, dead),
+        first(8, last_born),
+        lambda box: (-crowd[box], -sizes[box], starts[box]),
     ]
 
 

@@ -29,15 +29,11 @@ _TRIES = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Level:
-    """Boxes, of which each stands for those of `group` that have its number; `known` ones lie fixed.
-
-    Boxes of one of the `kinds` are rows of one tensor, or what one node needs beside them.
-    """
+    """Boxes, of which each stands for those of `group` that have its number; `known` ones lie fixed."""
 
     boxes: Boxes
     known: Mapping[int, int]
     group: Ints
-    kinds: Sequence[int]
 
     def of_each(self, offsets: Sequence[int]) -> list[int]:
         """The offsets of what the boxes stand for."""
@@ -91,7 +87,6 @@ def level_of(
     pairs: Pairs,
     walls: Sequence[tuple[tuple[int, int], ...]],
     group: Ints,
-    kinds: Ints,
 ) -> Level:
     """The boxes of each group as one, live as long as all of them together, from when the first is.
 
@@ -121,7 +116,6 @@ def level_of(
     born = starts[first]
     sizes = np.array(boxes.sizes, np.int64)[first].tolist()
     beside = [0] * len(known)
-    of_each = [*kinds[first].tolist(), *range(-len(kinds) - len(known), -len(kinds))]
     found = replace(
         boxes,
         index=tuple(range(count + len(known))),
@@ -131,7 +125,7 @@ def level_of(
         meets=(*meets, *((),) * len(known)),
         aligns=(*aligns.tolist(), *(1 for _ in known)),
     )
-    return Level(found, {box: low for (low, _), box in known.items()}, group, of_each)
+    return Level(found, {box: low for (low, _), box in known.items()}, group)
 
 
 def walls_of(

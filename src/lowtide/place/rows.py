@@ -63,11 +63,7 @@ class Placing:
 
         def search(of: RowBoxes, boxes: Boxes, known: Mapping[int, int]) -> Anytime:
             kinds = _kinds(table, steps, of.ids)
-            own = [
-                kind if 0 <= kind < len(table.cuts) else -1 - box
-                for box, kind in enumerate(kinds.tolist())
-            ]
-            rows = Level(boxes, known, np.arange(len(boxes)), own)
+            rows = Level(boxes, known, np.arange(len(boxes)))
             levels = partial(_levels, table, steps, segments, rows, kinds)
             least = max([of.least, *(at + boxes.sizes[box] for box, at in known.items())])
             return Anytime(rows, levels, borders, max(least, bound_around(boxes, known)))
@@ -156,7 +152,7 @@ def _levels(
         return []
     pairs = pairs_of(free.starts, free.ends)
     walls = walls_of(free, [(at, at + boxes.sizes[b], boxes.ends[b]) for b, at in known.items()])
-    return [level_of(free, pairs, walls, group, kinds) for group in groups]
+    return [level_of(free, pairs, walls, group) for group in groups]
 
 
 def place_rows(
