@@ -204,7 +204,7 @@ def _attempts(
         yield work, offsets
         if offsets is not None and (reached := height(rows.boxes, offsets)) < top:
             best, top = offsets, reached
-    yield from _others(fits, levels, [_Climb(rows, best, bound)], bound)
+    yield from _others(fits, levels, best, bound)
 
 
 def _few(fits: _Fits, bound: int, effort: int) -> Iterator[Attempt]:
@@ -231,10 +231,11 @@ def _few(fits: _Fits, bound: int, effort: int) -> Iterator[Attempt]:
 
 
 def _others(
-    fits: _Fits, levels: Callable[[], Sequence[Level]], climbs: list[_Climb], bound: int
+    fits: _Fits, levels: Callable[[], Sequence[Level]], first: list[int], bound: int
 ) -> Iterator[Attempt]:
-    """Repairs of what has come furthest among `climbs`, and of more first fits and rings."""
+    """Repairs of what has come furthest: the placement that there is `first`, more first fits, rings."""
     rows = fits.level
+    climbs = [_Climb(rows, first, bound)]
     begun: set[tuple[int, int]] = set()
     begins = _begins(fits, levels, bound)
     low, ahead = 1 << 60, 0
