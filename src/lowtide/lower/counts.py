@@ -153,7 +153,7 @@ class Windows:
 
     `rows` and `padding` are the rows of all windows over all steps: those that exist, and those that
     are padding. A depthwise convolution has as many `groups` as input channels. What is gathered may be
-    flipped (`flips`).
+    flipped (`flips`). Results are clamped (`clamps`), or even to no less than the zero point (`above`).
     """
 
     steps: int
@@ -167,6 +167,7 @@ class Windows:
     out_c: int
     groups: int
     clamps: bool
+    above: bool = False
     flips: bool = False
 
     @property

@@ -75,12 +75,12 @@ class Footprint:
         """The window along a row."""
         return Axis(self.kernel_w, self.stride_w, self.dilation_w, self.pad_left)
 
-    def windows(self, out_c: int, groups: int, *, clamps: bool) -> Windows:
+    def windows(self, out_c: int, groups: int, *, clamps: bool, above: bool = False) -> Windows:
         """What `out_c` channels in so many groups go over."""
         steps = self.target.rows
         rows, padding = self.source.touched(steps)
         taken = self.axis, self.kernel_h, self.in_w, self.in_c, self.out_w
-        return Windows(steps, rows, padding, *taken, out_c, groups, clamps, self.flip != 0)
+        return Windows(steps, rows, padding, *taken, out_c, groups, clamps, above, self.flip != 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,6 +100,7 @@ class Layer:
     groups: int = 1
     filters: int = 0
     clamps: bool = False
+    above: bool = False
     of_nibbles: bool = False
     op: int = -1
     input_zero: int = 0
@@ -144,13 +145,15 @@ class Layer:
         """The layer with these weights."""
         alone = self.is_depthwise or self.groups == 1
         quick = packed.narrow(channels) if alone else None
-        return replace(self, channels=channels, quick=quick, clamps=channels.clamps)
+        return replace(
+            self, channels=channels, quick=quick, clamps=channels.clamps, above=channels.above
+        )
 
     @property
     def windows(self) -> Windows:
         """What it goes over."""
         groups = self.over.in_c if self.filters else self.groups
-        return self.over.windows(self.out_c, groups, clamps=self.clamps)
+        return self.over.windows(self.out_c, groups, clamps=self.clamps, above=self.above)
 
     @property
     def range(self) -> Fields:

@@ -50,6 +50,11 @@ class Channels:
         """Whether the range is less than all of int8."""
         return self.low > LEAST or self.high < GREATEST
 
+    @property
+    def above(self) -> bool:
+        """Whether nothing is less than the zero point, as after a RELU."""
+        return self.low >= self.zero
+
     @cached_property
     def ends(self) -> Integers:
         """[2, channels]: the least and the greatest sum of each, if every x is an int8."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from lowtide.ir.byte_tables import BYTES
 from lowtide.ir.graph import DType, Graph, Op
-from lowtide.ir.operands import Operands, type_range
+from lowtide.ir.operands import Operands, per_tensor, type_range
 from lowtide.ir.products import clamp
 from lowtide.ir.window import Axis, Window
 from lowtide.lower.counts import Features
@@ -54,7 +54,10 @@ def instructions(price: Price, graph: Graph, op: Op, read: int | None, made: int
     if plain or (groups > 1 and op.type != "DEPTHWISE_CONV_2D"):
         products = elements * taps * read // groups
         return price.of(_OTHER, {"written": elements, "work": products})
-    clamps = clamp(Operands(graph, op)) != type_range(out.dtype)
+    operands = Operands(graph, op)
+    low, high = clamp(operands)
+    clamps = (low, high) != type_range(out.dtype)
+    above = low >= per_tensor(operands, out)[1]
     if op.type == "FULLY_CONNECTED":
         rows, columns, in_w = out.elements // out.shape[-1], 1, 1
         window = Window(Axis(), Axis())
@@ -70,6 +73,6 @@ def instructions(price: Price, graph: Graph, op: Op, read: int | None, made: int
         *(high, across.kernel, across.stride, across.dilation, across.before),
     )
     filters = 1 if groups > 1 else 0
-    layer = Layer(over, price.target, made, filters=filters, clamps=clamps)
+    layer = Layer(over, price.target, made, filters=filters, clamps=clamps, above=above)
     family = family_of(layer)
     return price.of(family.kernel, family.work(layer.windows).features(columns, 0))

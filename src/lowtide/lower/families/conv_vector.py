@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +33,8 @@ def _fits(layer: Layer) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ConvVector(ByPixels):
-    """What lt_conv_vector does; `above`, what is made is clamped to no less than the zero point."""
+    """What lt_conv_vector does."""
 
-    above: bool = field(default=False, kw_only=True)
     is_linear = False
 
     def features(self, columns: int, padded: int) -> Features:
@@ -57,7 +56,7 @@ class ConvVector(ByPixels):
             found[f"{name}_rest_turns"] = steps * count * bool(rests)
             found[f"{name}_several"] = steps * count * (rests > 1)
         found["pair_long"] = found["pair_groups"] * bool(chunks)
-        found["pair_away"] = found["pair_groups"] * (not self.above)
+        found["pair_away"] = found["pair_groups"] * (not of.above)
         found["clamped_sixteens"] = steps * -(-columns * of.out_c // _LANES) if of.clamps else 0
         if of.taps == 1:
             return {**found, "direct": steps}
@@ -123,8 +122,8 @@ def _node(layer: Layer) -> Node:
         ("direct", int(direct)),
     )
     one = 0 if direct else products
-    above = layer.known.low >= layer.known.zero and not quick.is_broad
-    work = ConvVector(layer.windows, above=above)
+    windows = layer.windows
+    work = ConvVector(replace(windows, above=windows.above and not quick.is_broad))
     node = layer.by_pixels("lt_conv_vector", fields, work, (one, 2 * one))
     return of_any_factors(node) if quick.is_broad else node
 
