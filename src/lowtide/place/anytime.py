@@ -265,11 +265,10 @@ def _others(
 
 
 def _of_rows(rows: Level, level: Level, offsets: list[int]) -> list[int]:
-    """The offsets of rows, from those of a level: that stands for all of them but the known ones."""
+    """The offsets of rows, from those of a level: that stands for all of them but known ones."""
     if level is rows:
         return offsets
-    each = iter(level.of_each(offsets))
-    return [rows.known[box] if box in rows.known else next(each) for box in range(len(rows.boxes))]
+    return [rows.known.get(box, at) for box, at in enumerate(level.of_each(offsets))]
 
 
 def _begins(
@@ -288,8 +287,9 @@ Key = Callable[[int], tuple[float, ...]]
 
 
 def _keys(boxes: Boxes) -> list[Key]:
-    """By size; long-lived ones first, in the order of birth or death, or from the last on; by area; by
-    how crowded it is meanwhile. Each adds the most to those before it."""
+    """By size; by how crowded it is meanwhile; long-lived ones first, in the order of birth or death, or
+    from the last on; by area. Each adds the most to those before it, mostly: where little may be done,
+    only the first two are tried."""
     sizes, starts, ends = boxes.sizes, boxes.starts, boxes.ends
     changes: dict[int, int] = {}
     for box in range(len(boxes)):
@@ -322,7 +322,7 @@ def _keys(boxes: Boxes) -> list[Key]:
 
     return [
         lambda box: (-sizes[box], starts[box]),
-        first(8, born),
+        lambda box: (-crowd[box], -sizes[box], starts[box]),
         first(16, last_born),
         first(8, dead),
         first(64, last_dead),
@@ -330,7 +330,7 @@ def _keys(boxes: Boxes) -> list[Key]:
         lambda box: (-sizes[box] * (ends[box] - starts[box]), starts[box]),
         first(64, dead),
         first(8, last_born),
-        lambda box: (-crowd[box], -sizes[box], starts[box]),
+        first(8, born),
     ]
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -29,14 +30,15 @@ _TRIES = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Level:
-    """Boxes, of which each stands for those of `group` that have its number; `known` ones lie fixed."""
+    """Boxes, of which each stands for those of `group` that have its number; `known` ones lie fixed.
+    None stands for those whose number is -1."""
 
     boxes: Boxes
     known: Mapping[int, int]
     group: Ints
 
     def of_each(self, offsets: Sequence[int]) -> list[int]:
-        """The offsets of what the boxes stand for."""
+        """The offsets of what the boxes stand for; any, of what none stands for."""
         found: list[int] = np.array(offsets, np.int64)[self.group].tolist()
         return found
 
@@ -87,11 +89,13 @@ def level_of(
     pairs: Pairs,
     walls: Sequence[tuple[tuple[int, int], ...]],
     group: Ints,
+    fixed: Mapping[int, int] = MappingProxyType({}),
 ) -> Level:
     """The boxes of each group as one, live as long as all of them together, from when the first is.
 
     `pairs` are boxes that are live together; `walls` are the ranges [low, high) where each cannot lie:
-    those of a box that is born earlier hold those of later ones.
+    those of a box that is born earlier hold those of later ones. Boxes in `fixed`, each alone in its
+    group, lie at these offsets.
     """
     count = int(group.max(initial=-1)) + 1
     first = np.full(count, -1)
@@ -125,7 +129,8 @@ def level_of(
         meets=(*meets, *((),) * len(known)),
         aligns=(*aligns.tolist(), *(1 for _ in known)),
     )
-    return Level(found, {box: low for (low, _), box in known.items()}, group)
+    lying = {box: low for (low, _), box in known.items()}
+    return Level(found, lying | {int(group[box]): at for box, at in fixed.items()}, group)
 
 
 def walls_of(

@@ -13,7 +13,7 @@ How they are searched for is in `place.anytime`: more effort never gives a large
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
 
@@ -134,6 +134,9 @@ def _upside_down(boxes: Boxes, offsets: Mapping[int, int]) -> dict[int, int]:
     return {box: top - at - boxes.sizes[box] for box, at in offsets.items()}
 
 
+_ALONE = -(1 << 40)
+"""The kind of boxes of which none is merged with another: that of no tensor and no node."""
+
 _FEWER = 0.7
 """Rows are merged to rings where that leaves so much of their number, or less."""
 
@@ -141,18 +144,32 @@ _FEWER = 0.7
 def _levels(
     table: RowTable, steps: Sequence[Step], segments: Sequence[Segment], rows: Level, kinds: Ints
 ) -> list[Level]:
-    """Rows that are not fixed, merged to rings in all ways that leave few boxes."""
+    """Rows that are not fixed, merged to rings in all ways that leave few boxes.
+
+    Fixed ones that are live from the start are ranges where no ring can lie; those that are born later
+    stay boxes.
+    """
     boxes, known = rows.boxes, rows.known
-    some = [box for box in range(len(boxes)) if box not in known]
-    free, kinds = _only(boxes, some), kinds[some]
-    each = _each(table, steps, segments, kinds, np.array(free.starts, np.int64))
-    groups = [rings(free, kinds, each, rounds) for rounds in _ROUNDS if each]
-    groups = [group for group in groups if group.max(initial=0) < _FEWER * len(free)]
+    some = [box for box in range(len(boxes)) if box not in known or boxes.starts[box] > 0]
+    others, kinds = _only(boxes, some), kinds[some]
+    born = {box: known[one] for box, one in enumerate(some) if one in known}
+    each = _each(table, steps, segments, kinds, np.array(others.starts, np.int64))
+    kinds[list(born)] = _ALONE
+    groups = [rings(others, kinds, each, rounds) for rounds in _ROUNDS if each]
+    groups = [group for group in groups if group.max(initial=0) < _FEWER * len(others)]
     if not groups:
         return []
-    pairs = pairs_of(free.starts, free.ends)
-    walls = walls_of(free, [(at, at + boxes.sizes[b], boxes.ends[b]) for b, at in known.items()])
-    return [level_of(free, pairs, walls, group) for group in groups]
+    pairs = pairs_of(others.starts, others.ends)
+    given = [
+        (at, at + boxes.sizes[b], boxes.ends[b]) for b, at in known.items() if not boxes.starts[b]
+    ]
+    walls = walls_of(others, given)
+    found = []
+    for group in groups:
+        of_all = np.full(len(boxes), -1)
+        of_all[some] = group
+        found.append(replace(level_of(others, pairs, walls, group, born), group=of_all))
+    return found
 
 
 def place_rows(
