@@ -20,6 +20,11 @@ static uint16_t *next_of(const lt_program *program, void *net)
     return (uint16_t *)(void *)((char *)net + program->next);
 }
 
+static void **pointers_of(const lt_program *program, void *net)
+{
+    return (void **)(void *)((char *)net + program->pointers);
+}
+
 /* Returns the bits of a row's number that count, with its code, in the list of places: see lt_rows. */
 static inline uint32_t far_of(const lt_rows *cut)
 {

@@ -48,7 +48,7 @@ LT_SHARED int lt_run(const lt_program *program, lt_position *at, void *net)
 {
     uint8_t **const bases = bases_of(program, net);
     uint16_t *const next = next_of(program, net);
-    void **const pointers = (void **)(void *)((char *)net + program->pointers);
+    void **const pointers = pointers_of(program, net);
     while (at->turn < program->turn_count) {
         const lt_turn *turn = &program->turns[at->turn];
         if (turn->node >= LT_LOOP) {

@@ -9,9 +9,6 @@ static int walk_slice(const lt_sliced *sliced, lt_position *at, void *net, uint3
 {
     const lt_program *const program = sliced->program;
     const lt_watch *const watch = sliced->watch;
-    uint8_t **const bases = bases_of(program, net);
-    uint16_t *const next = next_of(program, net);
-    void **const pointers = (void **)(void *)((char *)net + program->pointers);
     if (budget == 0) {
         budget = 1;
     }
@@ -23,7 +20,7 @@ static int walk_slice(const lt_sliced *sliced, lt_position *at, void *net, uint3
         }
         const lt_node *node = &program->nodes[turn->node];
         if (node->kind == LT_STRIP) {
-            begin_strip(node->params, bases, next);
+            begin_strip(node->params, bases_of(program, net), next_of(program, net));
         } else {
             const uint32_t cost = sliced->costs[turn->node];
             for (; at->done < turn->steps; at->done++) {
@@ -31,8 +28,8 @@ static int walk_slice(const lt_sliced *sliced, lt_position *at, void *net, uint3
                     return LT_MORE;
                 }
                 budget = (cost < budget) ? (budget - cost) : 0;
-                const uint16_t row = next[node->counter]++;
-                run_step(program, node, row, bases, pointers);
+                const uint16_t row = next_of(program, net)[node->counter]++;
+                run_step(program, node, row, bases_of(program, net), pointers_of(program, net));
                 if ((watch != NULL) &&
                     (watch->made(watch->context, watch->operators[turn->node], row) != 0)) {
                     budget = 0;

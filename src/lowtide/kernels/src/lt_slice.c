@@ -4,13 +4,11 @@
 
 #include "lt_walk.h"
 
+/* Where tables lie is found anew for each step: kept, it would take stack in all kernels. */
 LT_SHARED int lt_slice_run(const lt_sliced *sliced, lt_position *at, void *net, uint32_t budget)
 {
     const lt_program *const program = sliced->program;
     const lt_watch *const watch = sliced->watch;
-    uint8_t **const bases = bases_of(program, net);
-    uint16_t *const next = next_of(program, net);
-    void **const pointers = (void **)(void *)((char *)net + program->pointers);
     int status = LT_OK;
     if (budget == 0) {
         budget = 1;
@@ -27,12 +25,12 @@ LT_SHARED int lt_slice_run(const lt_sliced *sliced, lt_position *at, void *net, 
         }
         const lt_node *node = &program->nodes[turn->node];
         if (node->kind >= LT_TAKE) {
-            exchange(program, turn, at, next);
+            exchange(program, turn, at, next_of(program, net));
             status = sliced->exchange(program, net);
             continue;
         }
         if (node->kind == LT_STRIP) {
-            begin_strip(node->params, bases, next);
+            begin_strip(node->params, bases_of(program, net), next_of(program, net));
         } else {
             const uint32_t cost = sliced->costs[turn->node];
             for (; at->done < turn->steps; at->done++) {
@@ -40,8 +38,8 @@ LT_SHARED int lt_slice_run(const lt_sliced *sliced, lt_position *at, void *net, 
                     return LT_MORE;
                 }
                 budget = (cost < budget) ? (budget - cost) : 0;
-                const uint16_t row = next[node->counter]++;
-                run_step(program, node, row, bases, pointers);
+                const uint16_t row = next_of(program, net)[node->counter]++;
+                run_step(program, node, row, bases_of(program, net), pointers_of(program, net));
                 if ((watch != NULL) &&
                     (watch->made(watch->context, watch->operators[turn->node], row) != 0)) {
                     budget = 0;
