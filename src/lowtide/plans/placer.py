@@ -130,7 +130,7 @@ class Placer:
         if self.flash is not None:
             each = refilled_by(rows, self.ready, self.flash)
             refilled, waits = sum(each), sum(map(self.flash.cache.waits, each))
-        return self.model.program(rows.executed), refilled, waits
+        return self.model.run(rows), refilled, waits
 
     def place(self, choices: tuple[Choice, ...], *, quick: bool = False) -> Point:
         """The plan of these stages, placed well, or `quick`, which takes a tenth of the time.
