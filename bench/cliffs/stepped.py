@@ -26,7 +26,14 @@ _KINDS: dict[str, tuple[InputMode, OutputMode]] = {
     "given": ("streamed", "resident"),
     "taken": ("resident", "streamed"),
 }
-_SIZES = ((4, 5, 3, 2), (9, 12, 4, 2), (16, 3, 8, 3), (24, 16, 3, 2), (32, 40, 1, 4), (40, 7, 16, 3))
+_SIZES = (
+    (4, 5, 3, 2),
+    (9, 12, 4, 2),
+    (16, 3, 8, 3),
+    (24, 16, 3, 2),
+    (32, 40, 1, 4),
+    (40, 7, 16, 3),
+)
 """Rows, columns, channels, pools."""
 
 
@@ -57,8 +64,8 @@ def modes_of(point: Point) -> tuple[InputMode, OutputMode]:
 def stepped_counts(
     ready: Prepared, run: Callable[[Assembly], dict[int, int]]
 ) -> tuple[dict[tuple[str, str], float], int]:
-    """What the step program does in a network of a point, and the instructions that it takes: `run` tells
-    of a program how many each of its nodes takes."""
+    """What the step program does in a network of a point, and the instructions that it takes: `run` says
+    how many each node of a program takes."""
     operators = [op for op in ready.order if ready.lowered[op].nodes]
     rows = scheduled(ready, [ready.choice(operators, None)])
     by_rows = assemble_placed(ready, placed(rows, Worth(lambda _: 0, 0.0)))

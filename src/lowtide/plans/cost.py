@@ -248,10 +248,14 @@ class CostModel:
     def run(self, program: Executed) -> int:
         """The cost of one run of a program: of its kernels, of the step program between their steps, and
         of a caller that copies rows byte by byte."""
-        return self.program(program.executed) + round(self.of(STEP_PROGRAM, program.between))
+        return self.program(program.executed) + self.between(program.between)
+
+    def between(self, done: Features) -> int:
+        """The cost of what the step program does between the steps of kernels."""
+        return round(self.of(STEP_PROGRAM, done))
 
     def program(self, executed: Iterable[tuple[Node, int]]) -> int:
-        """The cost of the kernels of a program: of nodes, and how often each runs through all its steps."""
+        """The cost of a program's kernels: of nodes, and how often each runs through all its steps."""
         return sum(times * self.node(node) for node, times in executed)
 
 

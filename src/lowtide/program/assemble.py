@@ -23,7 +23,7 @@ from lowtide.program.scratch import with_shared_places
 from lowtide.program.tables import Entry, ExchangeEntry, KernelEntry, PortEntry, Rows, Tables
 from lowtide.program.turns import MAX_DEPTH, Loop, Turn, expand, turns_of
 from lowtide.rows.bases import FIRST_INPUT, RING_BASES
-from lowtide.rows.between import Run, between
+from lowtide.rows.between import Run, begun, between
 from lowtide.rows.cropped import CroppedRun, StripTensor
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.stages import RowPlan
@@ -174,7 +174,7 @@ class Assembly:
                 runs.append((entry.node, sum(1 for _ in of)))
             elif isinstance(entry, ExchangeEntry):
                 runs.append((entry.exchange, sum(1 for _ in of)))
-        return between(runs, sum(times for _, times in self.executed), self.program_graph)
+        return between(runs, begun(self.executed), self.program_graph)
 
 
 def assemble_tensors(ready: Prepared, allocator: str) -> Assembly:

@@ -18,7 +18,7 @@ from lowtide.ir.macs import op_macs
 from lowtide.lower import lower_op
 from lowtide.lower.counts import Features
 from lowtide.lower.nodes import AnyNode, Crop, Exchange, Node
-from lowtide.rows.between import Run, between, runs_of
+from lowtide.rows.between import Run, begun, between, runs_of
 from lowtide.rows.columns import Stripes, stage_windows, stripes
 from lowtide.rows.cropped import CroppedRun, Cropper, StripTensor
 from lowtide.rows.groups import Group
@@ -113,7 +113,7 @@ class Scheduled:
             count = sum(node.steps for node in self.nodes[segment.first : segment.last])
             runs += runs_of(self.plan.steps[at : at + count], self.nodes) * segment.times
             at += count
-        return between(runs, sum(times for _, times in self.executed), self.graph)
+        return between(runs, begun(self.executed), self.graph)
 
 
 def scheduled(ready: Prepared, choices: Sequence[Choice]) -> Scheduled:
