@@ -34,6 +34,7 @@ from bench.cliffs.grid import Point
 from bench.cliffs.measured import BOARDS, Measured, measure, signal_points
 from bench.cliffs.neighbours import Cliff, cliffs, unknown
 from bench.cliffs.points import grids, shared_grids
+from bench.cliffs.stepped import stepped_points
 from bench.shared.stored import board_tools, store_figures
 from bench.shared.work import in_two_processes, note
 from lowtide.plans.cost import OTHER, CostModel, known_model, load_model, priced_cores
@@ -77,7 +78,7 @@ def main() -> int:
     parser.add_argument("--store", action="store_true", help="also write docs/figures/cliffs.json")
     parser.add_argument("--fit", action="store_true", help="fit plans/costs.toml anew")
     signals: dict[str, list[Point]] = defaultdict(list)
-    for point in signal_points():
+    for point in (*signal_points(), *stepped_points()):
         signals[point.family].append(point)
     choices = sorted((*known, *signals))
     parser.add_argument("--only", metavar="FAMILY", nargs="+", choices=choices)

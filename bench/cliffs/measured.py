@@ -19,6 +19,7 @@ from bench.cliffs.grid import Point
 from bench.cliffs.networks import network
 from bench.cliffs.points import SHARED
 from bench.cliffs.signal_networks import KINDS, signal_network
+from bench.cliffs.stepped import STEPPED, modes_of, stepped_counts, stepped_network
 from lowtide.commands.options import Options
 from lowtide.commands.passing import passed
 from lowtide.emit.bundle import bundle
@@ -33,8 +34,9 @@ from lowtide.machines.glue import read_interface
 from lowtide.machines.parts import Board
 from lowtide.machines.profiled import Profiled
 from lowtide.machines.qemu import run_on_board
+from lowtide.modes import InputMode, OutputMode
 from lowtide.passes.flipping import FLIP
-from lowtide.plans.cost import features
+from lowtide.plans.cost import STEP_PROGRAM, features
 from lowtide.program.assemble import Assembly, assemble_tensors
 from lowtide.program.tables import KernelEntry
 from lowtide.rows.prepare import Prepared, prepare, with_blocks
@@ -79,7 +81,7 @@ class Measured:
     @property
     def is_fitted(self) -> bool:
         """Whether prices are fitted on it: all that is not on the grid is."""
-        return self.point.is_fitted or self.point.family.startswith(_SIGNAL)
+        return self.point.is_fitted or self.point.family.startswith((_SIGNAL, STEPPED))
 
 
 def measure(points: Sequence[Point], core: str) -> tuple[list[Measured], list[str], float]:
@@ -102,6 +104,9 @@ def _cpu() -> float:
 def _ran(points: Sequence[Point], core: str, board: Board) -> Iterator[Measured]:
     """The points in one program, or in several where that does not fit the board, or its tables."""
     if not points:
+        return
+    if points[0].family.startswith(STEPPED):
+        yield from (_between(point, core, board) for point in points)
         return
     assembly = _assembled(points, core)
     try:
@@ -126,6 +131,8 @@ def signal_points() -> list[Point]:
 def _file(points: Sequence[Point]) -> bytes:
     family, at = points[0].family, points[0].axes
     kind, _, name = family.partition(" ")
+    if kind == STEPPED:
+        return stepped_network(points[0])
     if kind == _SIGNAL:
         return signal_network(name, Random(f"{name} {at['number']}"))
     return network(points)
@@ -153,12 +160,17 @@ def _taken(points: Sequence[Point], core: str) -> tuple[list[Point], list[str]]:
     return list(points), []
 
 
-def _prepared(graph: Graph, target: Target) -> Prepared:
+def _prepared(
+    graph: Graph,
+    target: Target,
+    input_mode: InputMode = "const",
+    output_mode: OutputMode = "resident",
+) -> Prepared:
     return prepare(
         graph,
         tuple(range(len(graph.ops))),
-        input_mode="const",
-        output_mode="resident",
+        input_mode=input_mode,
+        output_mode=output_mode,
         preserve_input=False,
         align=16,
         join=False,
@@ -225,6 +237,20 @@ def _run(assembly: Assembly, board: Board) -> Profiled:
     ran = run_on_board(board, files, _NAME, [sample], profile=True)
     assert isinstance(ran.profile, Profiled), ran.profile
     return ran.profile
+
+
+def _between(point: Point, core: str, board: Board) -> Measured:
+    """What the step program does between the steps of the kernels of a network."""
+    ready = _prepared(_graph([point], core), _target([point], core), *modes_of(point))
+
+    def run(assembly: Assembly) -> dict[int, int]:
+        taken: dict[int, int] = defaultdict(int)
+        for part in _run(assembly, board).parts:
+            taken[part.node] += part.instructions
+        return taken
+
+    counts, instructions = stepped_counts(ready, run)
+    return Measured(point, (STEP_PROGRAM,), counts, 1, instructions)
 
 
 def _by_point(points: Sequence[Point], assembly: Assembly, counted: Profiled) -> Iterator[Measured]:

@@ -105,6 +105,7 @@ def _depthwise(dtype: str, few: bool) -> Grid:
         axes, base = axes | {"form": ("usual", "lean")}, base | {"form": "usual"}
         centres += [
             {"kw": 1, "kh": 5, "width": 1, "channels": 64},
+            {"channels": 3, "form": "lean"},
             {"kw": 1, "kh": 5},
             {"kh": 1, "kw": 5},
             {"kh": 5, "kw": 5, "channels": 48, "act": "relu6"},

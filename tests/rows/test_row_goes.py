@@ -99,14 +99,13 @@ def test_plans_that_weigh_flash_agree(seed: int) -> None:
     check(of, all_points(of))
     for point in all_points(of):
         assert point.refilled_bytes is not None
-        waits, stages = point.cost - point.instructions, len(point.choices)
+        waits, stages = point.waits, len(point.choices)
         least = SMALL.waits(point.refilled_bytes)
         assert least <= waits <= least + stages * SMALL.wait_cycles  # each stage's last line
     for candidate in of.candidates:
         path, point = candidate.path, candidate.points[0]
         if not path.strips:
-            waits = point.cost - point.instructions
-            assert waits == sum(edge.waits for edge in path.edges) == candidate.waits
+            assert point.waits == sum(edge.waits for edge in path.edges) == candidate.waits
 
 
 def test_flash_as_fast_as_the_core_changes_no_plan() -> None:

@@ -130,7 +130,7 @@ class Compiled(Shown):
     @property
     def instructions_predicted(self) -> int:
         """Instructions of one inference, predicted by the cost model of the target."""
-        return self.options.predictor.program(self.assembly.executed)
+        return self.options.predictor.run(self.assembly)
 
     @property
     def savings(self) -> Savings:

@@ -34,6 +34,7 @@ from lowtide.plans.cost import load_model
 from lowtide.plans.peaks import GroupedRows
 from lowtide.plans.planner import WORTH_BLOCKS, default, plans_of
 from lowtide.plans.worth import Costs, is_worth
+from lowtide.rows.between import exchanged
 from lowtide.rows.blocks import largest_of
 from lowtide.rows.prepare import Prepared, Variant, prepare, with_blocks
 from lowtide.rows.stages import Segment, ends_bytes, touched_bytes
@@ -72,7 +73,8 @@ class Network:
         lowerings: Lowerings | None = None,
     ) -> None:
         self.target = target
-        self._price = prices(load_model(target.priced_as))
+        self._model = load_model(target.priced_as)
+        self._price = prices(self._model)
         self.ready = prepare(graph, order, target=target, blocks=False, lowerings=lowerings)
         self.order = [group.operator for group in self.ready.groups if group.operator >= 0]
 
@@ -117,10 +119,11 @@ class Network:
             blocked = self._with_blocks(found.costs, plain, way, sure, mode)
             if blocked is not None:
                 found, way = blocked
+        exchanges = exchanged(variant.nodes, self.ready.graph)
         return Need(
             found.costs.ram - self.state_bytes,
             sure,
-            found.costs.instructions,
+            found.costs.instructions + self._model.between(exchanges),
             found.nodes,
             way,
         )

@@ -64,7 +64,7 @@ class Candidate:
         """What its plans cost at least."""
         spared = self.placer.spared
         if self._choices is None:
-            least = self.path.cost - spared
+            least = self.path.cost + self.placer.exchanged - spared
             return least if not self.path.strips else int(_NEARLY * least)
         return self.draft.cost - spared
 
@@ -82,6 +82,14 @@ class Candidate:
             waits = sum(edge.waits for edge in self.path.edges)
             return waits if not self.path.strips else int(_NEARLY * waits)
         return self.draft.waits
+
+    @property
+    def between(self) -> int:
+        """How many of these are instructions of the step program, between the steps of kernels."""
+        if self._choices is None:
+            least = self.placer.exchanged
+            return least if not self.path.strips else int(_NEARLY * least)
+        return self.draft.between
 
     @property
     def macs(self) -> int:

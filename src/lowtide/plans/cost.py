@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,8 @@ _FILE = Path(__file__).with_name("costs.toml")
 Ints = NDArray[np.int64]
 OTHER = "other"
 """Stands for kernels that the model has no costs of."""
+STEP_PROGRAM = "lt_run"
+"""Does what is done between the steps of kernels."""
 
 
 class Strips:
@@ -160,6 +162,18 @@ OperatorCosts = Mapping[int, OperatorCost]
 """Operator -> what it costs."""
 
 
+class Executed(Protocol):
+    """A program, or what becomes one."""
+
+    @property
+    def executed(self) -> Sequence[tuple[Node, int]]:
+        """The nodes that run kernels, and how often each runs through all its steps."""
+
+    @property
+    def between(self) -> Features:
+        """What the step program does between their steps."""
+
+
 @dataclass(frozen=True, slots=True)
 class CostModel:
     """Instructions per feature and kernel, on one core. `worst_error` is what 95 % of predictions keep
@@ -231,8 +245,17 @@ class CostModel:
                 found.append(FormCost(*cost, normal=form is nodes[0]))
         return OperatorCost(tuple(found))
 
+    def run(self, program: Executed) -> int:
+        """The cost of one run of a program: of its kernels, of the step program between their steps, and
+        of a caller that copies rows byte by byte."""
+        return self.program(program.executed) + self.between(program.between)
+
+    def between(self, done: Features) -> int:
+        """The cost of what the step program does between the steps of kernels."""
+        return round(self.of(STEP_PROGRAM, done))
+
     def program(self, executed: Iterable[tuple[Node, int]]) -> int:
-        """The cost of one run of a program: of nodes, and how often each runs through all its steps."""
+        """The cost of a program's kernels: of nodes, and how often each runs through all its steps."""
         return sum(times * self.node(node) for node, times in executed)
 
 

@@ -16,6 +16,7 @@ from lowtide.plans.cost import CostModel, OperatorCosts
 from lowtide.plans.placed import PlacedPlan, layouts_of, placed
 from lowtide.plans.refills import flash_model, refilled_by
 from lowtide.plans.space import prices_of
+from lowtide.rows.between import exchanged
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.scheduled import Scheduled, scheduled
 from lowtide.rows.stages import Choice
@@ -31,18 +32,20 @@ Tell = Callable[[str], None]
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
     """A plan whose rows lie nowhere yet. If there is room for all that is wanted of it, a model predicts
-    that it takes so many `instructions`, reads so many bytes of slow flash into the part's cache (None:
-    not known), and `waits` so many cycles for them."""
+    that its `kernels` take so many instructions, and so many the step program `between` their steps,
+    that it reads so many bytes of slow flash into the part's cache (None: not known), and `waits` so
+    many cycles for them."""
 
     rows: Scheduled = field(repr=False)
-    instructions: int
+    kernels: int
+    between: int
     refilled_bytes: int | None
     waits: int
 
     @property
     def cost(self) -> int:
         """Instructions, and cycles of waiting for flash."""
-        return self.instructions + self.waits
+        return self.kernels + self.between + self.waits
 
     @property
     def macs(self) -> int:
@@ -59,7 +62,8 @@ class Draft:
 class Point:
     """A plan of the network `ready` that was placed. `overhead` is its MACs over the network's own;
     `cost` is the `instructions` that a model predicts of it, and the cycles of waiting for slow flash,
-    of which it reads `refilled_bytes` into the part's cache (None: not known)."""
+    of which it reads `refilled_bytes` into the part's cache (None: not known). Of the instructions, the
+    step program takes so many `between` the steps of kernels."""
 
     macs: int
     overhead: float
@@ -70,6 +74,12 @@ class Point:
     ready: Prepared = field(repr=False)
     instructions: int
     refilled_bytes: int | None
+    between: int
+
+    @property
+    def waits(self) -> int:
+        """Cycles of waiting for slow flash."""
+        return self.cost - self.instructions
 
     @property
     def arena_bytes(self) -> int:
@@ -116,16 +126,24 @@ class Placer:
             if isinstance(node, Node) and node.spare
         )
 
+    @cached_property
+    def exchanged(self) -> int:
+        """Instructions that the exchange of rows with the caller takes in any plan."""
+        return self.model.between(exchanged(self.ready.nodes, self.ready.graph))
+
     def draft(self, choices: tuple[Choice, ...]) -> Draft:
         """The plan of these stages."""
         if choices not in self._drafts:
             rows = scheduled(self.ready, choices)
             wanted = rows.having(rows.wanted) if rows.in_parts else rows
-            self._drafts[choices] = Draft(rows, *self._costs(wanted))
+            kernels, refilled, waits = self._costs(wanted)
+            beside = self.model.between(rows.between)
+            self._drafts[choices] = Draft(rows, kernels, beside, refilled, waits)
         return self._drafts[choices]
 
     def _costs(self, rows: Scheduled) -> tuple[int, int | None, int]:
-        """Instructions, bytes read of slow flash (None: not known), cycles of waiting for it."""
+        """Instructions of kernels, bytes read of slow flash (None: not known), cycles of waiting for
+        it."""
         refilled, waits = None, 0
         if self.flash is not None:
             each = refilled_by(rows, self.ready, self.flash)
@@ -148,16 +166,18 @@ class Placer:
         """The plan of these stages, placed with so much effort; that of less effort, which was there
         `before`, if nothing better is found."""
         draft = self.draft(choices)
-        worth = Worth.of(self.model.node, draft.instructions)
+        worth = Worth.of(self.model.node, draft.kernels)
         layouts, known = self._layouts_of(choices), None if before is None else before.placed
         plan = placed(draft.rows, worth, effort=effort, layouts=layouts, before=known)
         if before is not None and plan is known:
             return before
-        instructions, refilled, waits = self._costs(plan.rows)
+        kernels, refilled, waits = self._costs(plan.rows)
+        beside = self.model.between(plan.rows.between)
         times = draft.macs / (graph_macs(self.ready.graph) or 1)
+        instructions = kernels + beside
         cost = instructions + waits
         of = draft.macs, times, draft.peak_bytes, choices, plan, cost, self.ready
-        return Point(*of, instructions, refilled)
+        return Point(*of, instructions, refilled, beside)
 
     def _layouts_of(self, choices: tuple[Choice, ...]) -> RowLayouts:
         """Where the rows of the plan of these stages may lie."""

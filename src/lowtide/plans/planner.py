@@ -164,8 +164,8 @@ class Plans:
 
     def times(self, plan: Point | Candidate, unit: Unit) -> float:
         """The cost of a plan over the network's own, 1 if that is nothing; of a candidate that of its
-        plans at least."""
-        cost = plan.macs if unit == "macs" else plan.cost
+        plans at least. What the step program does between the steps of kernels counts in neither."""
+        cost = plan.macs if unit == "macs" else plan.cost - plan.between
         return cost / self.own(unit) if cost else 1.0
 
 
@@ -221,11 +221,12 @@ def default(plans: Plans) -> Point:
         for of in known:
             if of not in looks.well:
                 cost = of.likely_cost if of in looks.quickly else of.cost
-                yield Costs(of.peak + beside(of, None), cost - of.waits, of.waits), of, None
+                more = of.waits + of.between
+                yield Costs(of.peak + beside(of, None), cost - more, more), of, None
                 continue
             for point in of.points:
-                ram, waits = point.arena_bytes + beside(of, point), point.cost - point.instructions
-                yield Costs(ram, point.instructions, waits), of, point
+                ram, more = point.arena_bytes + beside(of, point), point.waits + point.between
+                yield Costs(ram, point.cost - more, more), of, point
 
     def likely(way: tuple[Costs, Candidate, Point | None]) -> Costs:
         """What it takes in all likelihood."""

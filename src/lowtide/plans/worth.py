@@ -14,17 +14,17 @@ second number is the rate."""
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Bytes of arena and state, the instructions of a run as predicted, and the cycles that it `waits`
-    for slow flash."""
+    """Bytes of arena and state, the instructions of a run's kernels as predicted, and what is `beside`
+    them: cycles of waiting for slow flash, instructions of the step program."""
 
     ram: int
     instructions: int
-    waits: int = 0
+    beside: int = 0
 
     @property
     def work(self) -> int:
-        """Instructions, and cycles of waiting."""
-        return self.instructions + self.waits
+        """All together."""
+        return self.instructions + self.beside
 
 
 def is_worth(less: Costs, than: Costs, quickest: int) -> bool:

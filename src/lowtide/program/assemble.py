@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from types import MappingProxyType
 
 from lowtide.ir import Graph
+from lowtide.lower.counts import Features
 from lowtide.lower.nodes import AnyNode, Crop, Node
 from lowtide.modes import InputMode, OutputMode
 from lowtide.place import Placement
@@ -18,9 +20,10 @@ from lowtide.place.layout import RowLayout, TensorLayout, tensor_layout
 from lowtide.place.variables import Variable, state_bytes, variables_of
 from lowtide.plans.placed import PlacedPlan
 from lowtide.program.scratch import with_shared_places
-from lowtide.program.tables import Entry, KernelEntry, PortEntry, Rows, Tables
+from lowtide.program.tables import Entry, ExchangeEntry, KernelEntry, PortEntry, Rows, Tables
 from lowtide.program.turns import MAX_DEPTH, Loop, Turn, expand, turns_of
 from lowtide.rows.bases import FIRST_INPUT, RING_BASES
+from lowtide.rows.between import Run, begun, between
 from lowtide.rows.cropped import CroppedRun, StripTensor
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.stages import RowPlan
@@ -160,6 +163,18 @@ class Assembly:
             for number, entry in enumerate(self.nodes)
             if isinstance(entry, KernelEntry)
         ]
+
+    @property
+    def between(self) -> Features:
+        """What the step program does between the steps of kernels: see `between`."""
+        runs: list[Run] = []
+        for number, of in groupby(expand(self.turns)):
+            entry = self.nodes[number]
+            if isinstance(entry, KernelEntry):
+                runs.append((entry.node, sum(1 for _ in of)))
+            elif isinstance(entry, ExchangeEntry):
+                runs.append((entry.exchange, sum(1 for _ in of)))
+        return between(runs, begun(self.executed), self.program_graph)
 
 
 def assemble_tensors(ready: Prepared, allocator: str) -> Assembly:

@@ -16,7 +16,9 @@ from lowtide.ir import Graph
 from lowtide.ir.block import BlockOp
 from lowtide.ir.macs import op_macs
 from lowtide.lower import lower_op
+from lowtide.lower.counts import Features
 from lowtide.lower.nodes import AnyNode, Crop, Exchange, Node
+from lowtide.rows.between import Run, begun, between, runs_of
 from lowtide.rows.columns import Stripes, stage_windows, stripes
 from lowtide.rows.cropped import CroppedRun, Cropper, StripTensor
 from lowtide.rows.groups import Group
@@ -101,6 +103,17 @@ class Scheduled:
             for node in self.nodes[segment.first : segment.last]
             if isinstance(node, Node)
         ]
+
+    @property
+    def between(self) -> Features:
+        """What the step program does between the steps of kernels: see `between`."""
+        runs: list[Run] = []
+        at = 0
+        for segment in self.plan.segments:
+            count = sum(node.steps for node in self.nodes[segment.first : segment.last])
+            runs += runs_of(self.plan.steps[at : at + count], self.nodes) * segment.times
+            at += count
+        return between(runs, begun(self.executed), self.graph)
 
 
 def scheduled(ready: Prepared, choices: Sequence[Choice]) -> Scheduled:

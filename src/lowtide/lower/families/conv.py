@@ -44,6 +44,7 @@ class Conv(Windowed):
             "products": calls * (products // 4),
             "rests": calls * (products % 4),
             "eights": calls * (products // 8),
+            "sixteens": calls * -(-products // 16),
         }
         if taps > 1:
             found |= gathered(of, columns, padded, "bytes", float)

@@ -30,14 +30,13 @@ def fits(layer: Layer) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DepthwiseEach(Over):
-    """What lt_depthwise_each does in `steps` steps with so many pointers in all: what the kernels
-    `names` do, `parts`, and `channels` results of a pixel that it moves."""
+    """What lt_depthwise_each does in `steps` steps: what the kernels `names` do in a call, `parts`, and
+    `channels` results of a pixel that it moves."""
 
     of: Work
     names: tuple[str, ...]
     parts: tuple[Work, ...]
     steps: int
-    pointers: int
     channels: int
 
     @property
@@ -49,8 +48,8 @@ class DepthwiseEach(Over):
         """What is done to make `columns` columns."""
         found: dict[str, float] = {}
         for name, part in zip(self.names, self.parts, strict=True):
-            calls = {"step": self.steps, "pointer": self.pointers}
-            for key, count in of_kernel(name, {**calls, **part.features(columns, padded)}).items():
+            called = {"call": self.steps, **part.features(columns, padded)}
+            for key, count in of_kernel(name, called).items():
                 found[key] = found.get(key, 0) + count
         moved = self.steps * columns * self.channels
         return {**found, "parts": self.steps * len(self.parts), "moved": moved}
@@ -95,7 +94,6 @@ def _joined(layer: Layer, parts: Sequence[Node]) -> Node:
         return room(columns * made) + max(narrow) if columns else 0
 
     works = tuple(part.work for part in parts if part.work is not None)
-    pointers = first.steps * sum(port.count for port in (*first.inputs, *first.outputs))
     return replace(
         first,
         kernel="lt_depthwise_each_s8_row",
@@ -110,7 +108,6 @@ def _joined(layer: Layer, parts: Sequence[Node]) -> Node:
             tuple(part.kernel for part in parts),
             works,
             first.steps,
-            pointers,
             layer.out_c,
         ),
     )

@@ -84,14 +84,14 @@ def _by_fours(pixels: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DepthwisePlanes(Windowed):
-    """What lt_depthwise_planes does, by `piece` columns at a time."""
+    """What lt_depthwise_planes does, by `piece` columns at a time, `broad` for any factors."""
 
     piece: int
+    broad: bool = False
     is_linear = False
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns."""
-        del padded
         of, axis = self.of, self.of.axis
         apart, stride = _apart(axis), _stride(axis)
         phases = [-(-(columns - x) // apart) for x in range(min(apart, columns))]
@@ -104,14 +104,24 @@ class DepthwisePlanes(Windowed):
             "groups": of.steps * pieces * groups,
         }
         near = 3 * of.in_c * (axis.dilation if axis.kernel > 1 else 1) + 3 <= _REACH
-        rows, taken = of.rows * groups, 0
+        rows, taken, single = of.rows * groups, 0, 0
+        plane = of.kernel_h * ((max(sizes, default=1) - 1) * stride + axis.kernel)
+        near = near and 3 * (plane + of.kernel_h) <= _REACH
         for columns_read in read:
-            plane = of.kernel_h * columns_read
-            by_fours = near and 3 * (plane + of.kernel_h) <= _REACH and columns_read > 3
-            taken += -(-columns_read // (4 if by_fours else 2))
-        found |= {"rows": rows * pieces, "taken": rows * taken}
+            by_fours = near and columns_read > 3
+            if columns_read > 1:
+                taken += -(-columns_read // (4 if by_fours else 2))
+            else:
+                single += 1
+        found |= {"rows": rows * (pieces - single), "taken": rows * taken, "single": rows * single}
+        pieces_filled = self._filled(columns, padded, len(phases), pieces)
+        found |= {"fills": pieces_filled, "filled": pieces_filled * -(-4 * plane // _LANES)}
+        if of.clamps:
+            found["clamped"] = of.steps * -(-columns * of.in_c // _LANES)
         if of.taps <= _LANES:
-            return {**found, "pixels": of.steps * columns * groups}
+            nine = of.taps == 9 and stride * of.kernel_h in (3, 6) and of.in_c >= 4
+            name = "nine_pixels" if nine and not self.broad else "pixels"
+            return {**found, name: of.steps * columns * groups}
         chunks = -(-of.taps // _LANES)
         fours = [-(-size // 4) for size in sizes if _by_fours(size)]
         alone = sum(size for size in sizes if not _by_fours(size))
@@ -119,11 +129,23 @@ class DepthwisePlanes(Windowed):
         return {
             **found,
             "wide_groups": of.steps * len(fours) * groups,
+            "calls": each * sum(1 + (size % 4 > 0) for size in sizes if _by_fours(size)),
             "fours": each * sum(fours),
             "chunks": each * sum(fours) * chunks,
             "long_pixels": of.steps * groups * alone,
             "long_chunks": of.steps * groups * alone * chunks,
         }
+
+    def _filled(self, columns: int, padded: int, phases: int, pieces: int) -> float:
+        """Of so many pieces of a row, in all steps those whose planes are filled with padding: at an end
+        of the row where windows reach beyond it, and all in which a row is missing."""
+        of, axis = self.of, self.of.axis
+        reach = (columns - 1) * axis.stride - axis.before + axis.size
+        ends = (axis.before > 0) + (reach > of.in_w) if columns == of.columns else padded > 0
+        cut = min(pieces, ends * phases)
+        # Of the rows that are missing, half a window is at each end: 1, 2, ... in a step.
+        missing = min(of.steps, of.padding * 2 / (of.kernel_h // 2 + 1))
+        return of.steps * cut + missing * (pieces - cut)
 
 
 def _work(windows: Windows) -> DepthwisePlanes:
@@ -153,7 +175,7 @@ def _node(layer: Layer) -> Node:
         )
         many = (min(-(-n // apart), piece) for n in range(over.out_w + 1))
         needs = [scratch(over.axis, over.kernel_h, n) for n in many]
-        work = DepthwisePlanes(windows, piece)
+        work = DepthwisePlanes(windows, piece, quick.is_broad)
         node = layer.node("lt_depthwise_planes", fields, work, needs[-1])
         if quick.is_broad:
             node = of_any_factors(node)

@@ -82,14 +82,13 @@ def _has_dsp(layer: Layer) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class W9(Over):
-    """What lt_w9 does: what the kernel `kernel` does, `of`, in `steps` steps with so many pointers in
-    all, and then `channels` channels of some windows, whose sums are scaled as lt_narrow does, or (not
-    `narrow`) by any factors; or four at once, with DSP instructions (`is_dsp`) or Helium."""
+    """What lt_w9 does in `steps` steps: what the kernel `kernel` does in a call, `of`, and then
+    `channels` channels of some windows, whose sums are scaled as lt_narrow does, or (not `narrow`) by
+    any factors; or four at once, with DSP instructions (`is_dsp`) or Helium."""
 
     of: Work
     kernel: str
     steps: int
-    pointers: int
     channels: int
     windows: Windows
     is_depthwise: bool
@@ -101,9 +100,9 @@ class W9(Over):
 
     def features(self, columns: int, padded: int) -> Features:
         """What is done to make `columns` columns; those of padding count if these are all."""
-        found: dict[str, float] = {"step": self.steps, "pointer": self.pointers}
+        found: Features = {}
         if self.channels < self.windows.out_c:
-            found |= self.of.features(columns, padded)
+            found = {"call": self.steps, **self.of.features(columns, padded)}
         return {**of_kernel(self.kernel, found), **self._anew(columns, padded)}
 
     def _anew(self, columns: int, padded: int) -> Features:
@@ -141,28 +140,32 @@ class W9(Over):
         cut, (words, rest) = len(cut_windows(seen, columns, padded)), divmod(seen.run, 4)
         of_row = (40 + 22 * words if words else 0) + 16 * rest
         assembly = self.steps * 180 * (1 + columns) + seen.rows * (columns - cut) * of_row
+        cuts = "fours" if seen.in_c % 4 == 0 else "bytes"  # how windows are made that are cut
         return {
             "word_assembly": fours * assembly,
-            f"word_cut_{self._cuts}": (seen.rows * cut + seen.padding) * fours * seen.run,
+            f"word_cut_{cuts}": (seen.rows * cut + seen.padding) * fours * seen.run,
         }
 
     def _eights(self, columns: int, padded: int) -> Features:
-        """The same with Helium; a channel that is left of whole fours is made by itself."""
+        """The same with Helium, instructions, about; a channel that is left of whole fours is made by
+        itself."""
         seen, alone = self.windows, self.channels % 4 == 1
         fours, (eights, rest) = -(-self.channels // 4), divmod(seen.run, 8)
         cut = len(cut_windows(seen, columns, padded))
         whole, inside, more = self.steps * (columns - cut), seen.rows * (columns - cut), rest > 0
-        of_four = self.steps * 190 + whole * 52 + inside * (28 + 12 * eights + 24 * more)
-        of_one = self.steps * 150 + whole * 45 + inside * (16 + 6 * eights + 8 * more)
-        return {
-            "eight_assembly": (fours - alone) * of_four + alone * of_one,
-            f"eight_cut_{self._cuts}": (seen.rows * cut + seen.padding) * fours * (eights + more),
-        }
-
-    @property
-    def _cuts(self) -> str:
-        """How windows are made some columns of which are padding: by whole fours of products or not."""
-        return "fours" if self.windows.in_c % 4 == 0 else "bytes"
+        of_four = self.steps * 121 + whole * 63 + inside * (46 + 11 * eights + 32 * more)
+        if seen.kernel_h == 1:
+            of_four = self.steps * 121 + whole * (80 + 11 * eights + 26 * more)
+        of_one = self.steps * 164 + whole * 35 + inside * (19 + 5 * eights + 6 * more)
+        vectors, windows, rows = eights + more, self.steps * cut, seen.rows * cut
+        each = seen.padding * (61 + 74 * vectors)
+        if seen.in_c % 4:  # windows that are cut go by bytes
+            each += windows * (156 + 36 * vectors) + rows * 39 * vectors
+        else:
+            of_four += windows * 252 + rows * 250
+            of_one += windows * 285 + rows * 185
+            each += rows * 23 * vectors
+        return {"eight_assembly": (fours - alone) * of_four + alone * of_one + fours * each}
 
 
 def _around(layer: Layer, anew: NDArray[np.intp], node: Node) -> Node:
@@ -187,7 +190,6 @@ def _around(layer: Layer, anew: NDArray[np.intp], node: Node) -> Node:
         ("narrow", int(narrow)),
         ("flip", 0 if multiple else over.flip),
     )
-    pointers = node.steps * sum(port.count for port in (*node.inputs, *node.outputs))
 
     def wrapped(of: Node) -> Node:
         assert of.work is not None  # all families count it
@@ -199,7 +201,7 @@ def _around(layer: Layer, anew: NDArray[np.intp], node: Node) -> Node:
             params=Params("lt_w9_s8", (*called, *fields)),
             forms=tuple(map(wrapped, of.forms)),
             work=W9(
-                *(of.work, of.kernel, of.steps, pointers, len(anew), layer.windows),
+                *(of.work, of.kernel, of.steps, len(anew), layer.windows),
                 is_depthwise=multiple > 0,
                 narrow=bool(narrow),
                 by_fours=_by_fours(layer, len(anew)),
