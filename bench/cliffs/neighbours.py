@@ -95,9 +95,9 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         ("depthwise",),
-        (("kh", (3, 2)), ("kw", (3, 2)), ("filters", (1, 2))),
+        (("kh", (3, 2)), ("kw", (3, 2)), ("filters", (1, 2)), ("kw", (6, 5))),
         "without scratch memory, windows of 3 x 3 that make one channel of each have assembly of their "
-        "own, for two pixels at once",
+        "own, for two pixels at once; with a little, wider windows go by parts of a row",
         core="cortex-m55",
         form="lean",
     ),

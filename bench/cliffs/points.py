@@ -106,6 +106,7 @@ def _depthwise(dtype: str, few: bool) -> Grid:
         centres += [
             {"kw": 1, "kh": 5, "width": 1, "channels": 64},
             {"channels": 3, "form": "lean"},
+            {"channels": 3, "form": "lean", "factor": "half"},
             {"kw": 1, "kh": 5},
             {"kh": 1, "kw": 5},
             {"kh": 5, "kw": 5, "channels": 48, "act": "relu6"},
