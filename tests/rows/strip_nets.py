@@ -338,7 +338,6 @@ def scatter(patch: pytest.MonkeyPatch, seed: int) -> None:
     hurry(patch)
     keys = [lambda box: (crc32(b"%d %d" % (seed, box)),)]
     patch.setattr("lowtide.place.anytime._keys", lambda *_: list(keys))
-    patch.setattr("lowtide.place.anytime._LONG", ())
 
 
 LIMITS = (0, 40, 100, 250, 700, 10_000)

@@ -9,12 +9,6 @@ boxes and of those of each segment apart, and the best few placements are repair
 (`place.repair`). For as long as there is time afterwards, more orders are tried, rings of rows
 (`place.rhythm`) are placed too, and what was found is repaired time and again and each time for longer,
 as long as it gets lower: always the one that is lowest, but for those that have not got lower of late.
-
-Maps that are made whole before they are read are another matter than rows that pass through a stage:
-thousands of rows that live long, and too many to be repaired. They lie best in the order of their birth,
-side by side, so that what becomes free as they are read is side by side, too; what comes and goes in
-between must not take its lowest place first. Such placements are made beside the others, for whoever
-does not ask for a quick one.
 """
 
 from __future__ import annotations
@@ -40,12 +34,6 @@ _FITS = 0.4
 
 _ANYHOW = 2
 """How many orders are tried in any case."""
-
-_LONG = (16, 64)
-"""Boxes that live for more slots than one of these are placed first, in the order of their birth."""
-
-_WELL = 500_000
-"""Those placements are made beside the others where at least so much may be done."""
 
 _REPAIRED = 3
 """How many placements by first fit are repaired, of those of all boxes and of those by segment."""
@@ -95,10 +83,9 @@ class Anytime:
         assert first is not None
         self.best = first
         self.top = height(rows.boxes, first)
-        self._beside: list[list[int]] | None = None
 
     def until(self, effort: int) -> list[int]:
-        """The best offsets once so much work was done in all; placements by birth are not counted."""
+        """The best offsets once so much work was done in all."""
         left = Budget(effort - self._spent)
         while not left.used_up and self.top > self.bound:
             attempt = next(self._attempts, None)
@@ -110,11 +97,7 @@ class Anytime:
             left.spend(work)
             if offsets is not None and (top := height(self._rows.boxes, offsets)) < self.top:
                 self.best, self.top = offsets, top
-        if self.top <= self.bound or (effort < _WELL and self._beside is None):
-            return self.best
-        if self._beside is None:
-            self._beside = [_by_birth(self._rows, longer) for longer in _LONG]
-        return min(self.best, *self._beside, key=lambda of: height(self._rows.boxes, of))
+        return self.best
 
 
 class _Fits:
@@ -289,7 +272,11 @@ Key = Callable[[int], tuple[float, ...]]
 def _keys(boxes: Boxes) -> list[Key]:
     """By size; by how crowded it is meanwhile; long-lived ones first, in the order of birth or death, or
     from the last on; by area. Each adds the most to those before it, mostly: where little may be done,
-    only the first two are tried."""
+    only the first two are tried.
+
+    Maps that are made whole before they are read are rows that live long. In the order of their birth
+    or death they lie side by side, so that what becomes free as they are read is side by side, too.
+    """
     sizes, starts, ends = boxes.sizes, boxes.starts, boxes.ends
     changes: dict[int, int] = {}
     for box in range(len(boxes)):
@@ -332,19 +319,6 @@ def _keys(boxes: Boxes) -> list[Key]:
         first(8, last_born),
         first(8, born),
     ]
-
-
-def _by_birth(level: Level, longer: int) -> list[int]:
-    """First fit of boxes that live `longer` than so many slots, in the order of their birth; then of all
-    others, by size."""
-    boxes, known = level.boxes, level.known
-    lives = [end - start for start, end in zip(boxes.starts, boxes.ends, strict=True)]
-    some = [box for box in range(len(boxes)) if box not in known]
-    long_lived = [box for box in some if lives[box] > longer]
-    others = [box for box in some if lives[box] <= longer]
-    long_lived.sort(key=lambda box: (boxes.starts[box], boxes.ends[box], -boxes.sizes[box]))
-    others.sort(key=lambda box: (-boxes.sizes[box], boxes.starts[box]))
-    return first_fit(boxes, [*known, *long_lived, *others], known)
 
 
 def _by_segment(
