@@ -142,18 +142,23 @@ class Plans:
         return state_bytes(variables_of(self.ready))
 
     def own(self, unit: Unit) -> int:
-        """What the network costs layer by layer; 1 if that is nothing, so that it can be divided by."""
+        """What the network costs layer by layer, or in the plan of least cost if that is more: its step
+        program may go from node to node more often. It is the same with more effort, and so are limits;
+        1 if it is nothing, so that it can be divided by."""
         if unit == "macs":
             return graph_macs(self.ready.graph) or 1
-        return self._own_instructions or 1
+        if self.before is not None:
+            return self.before.own(unit)
+        return max(self._by_layers, fastest(self).cost, 1)
 
     @cached_property
-    def _own_instructions(self) -> int:
+    def _by_layers(self) -> int:
         waits = 0
         if (model := self.placer.flash) is not None:
             waits = sum(map(model.cache.waits, layer_by_layer(self.ready, model)))
         prices = self.placer.prices
-        return waits + sum(prices[op.id].whole for op in self.ready.graph.ops if op.id in prices)
+        kernels = sum(prices[op.id].whole for op in self.ready.graph.ops if op.id in prices)
+        return kernels + self.placer.exchanged + waits
 
     @cached_property
     def own_refilled_bytes(self) -> int | None:
@@ -164,8 +169,8 @@ class Plans:
 
     def times(self, plan: Point | Candidate, unit: Unit) -> float:
         """The cost of a plan over the network's own, 1 if that is nothing; of a candidate that of its
-        plans at least. What the step program does between the steps of kernels counts in neither."""
-        cost = plan.macs if unit == "macs" else plan.cost - plan.between
+        plans at least."""
+        cost = plan.macs if unit == "macs" else plan.cost
         return cost / self.own(unit) if cost else 1.0
 
 

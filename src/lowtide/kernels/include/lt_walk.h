@@ -20,7 +20,7 @@ static uint16_t *next_of(const lt_program *program, void *net)
     return (uint16_t *)(void *)((char *)net + program->next);
 }
 
-static void **pointers_of(const lt_program *program, void *net)
+static inline void **pointers_of(const lt_program *program, void *net)
 {
     return (void **)(void *)((char *)net + program->pointers);
 }
