@@ -22,7 +22,8 @@ from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
 from lowtide.errors import MissingToolError, UsageError
 from lowtide.sweep import sweeping
-from lowtide.sweep.engines import Engine, run_tasks
+from lowtide.sweep.engines import Engine, Row, run_tasks
+from lowtide.sweep.journal import Journal
 from lowtide.sweep.sweeping import ENDED, Question, Task, row_of, sweep
 from lowtide.sweep.tables import COLUMNS, read_rows
 from networks import model_of
@@ -265,6 +266,24 @@ def test_ctrl_c_leaves_a_table_that_the_next_sweep_completes(
     again = sweep([str(folder)], out)
     assert again.known >= len(done)
     assert out.read_bytes() == whole.read_bytes()
+
+
+def test_ctrl_c_while_a_row_is_kept(
+    folder: Path, here: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The row is in the journal and in the table: the table alone stays."""
+    add = Journal.add
+
+    def interrupted(journal: Journal, row: Row) -> None:
+        signal.raise_signal(signal.SIGINT)
+        add(journal, row)
+
+    monkeypatch.setattr(Journal, "add", interrupted)
+    done = sweep([str(folder)], tmp_path / "out.csv")
+    assert not done.complete
+    assert here == ["a.tflite"]
+    rows = list(read_rows(tmp_path / "out.csv"))
+    assert [Path(row["path"]).name for row in rows] == ["a.tflite", "c.tflite"]  # the same network
 
 
 def test_one_sweep_at_a_time_writes_a_table(folder: Path, here: list[str], tmp_path: Path) -> None:

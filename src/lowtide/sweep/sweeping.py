@@ -113,7 +113,8 @@ def sweep(
         try:
             for task, row in run_tasks(engine, row_of, tasks, jobs):
                 made = row if row is not None else _failed(task, ENDED)
-                journal.add(made)
+                with uninterrupted():  # a row that the journal has is in the table
+                    journal.add(made)
                 done, errors = done + 1, errors + bool(made["error"])
                 tell(done, len(new), errors)
         except KeyboardInterrupt:
