@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,8 +69,8 @@ class GroupedRows:
 
     Row r has `size[r]` bytes; `maker[r]` is the first group that makes it (-1: given), `reader[r]` the
     last that needs it (the number of groups: kept; -1: none). Before group g, `through[g]` bytes are
-    live, and the steps from `begin[g]` on are of that group and later ones. Groups that are `alone`
-    write to a variable.
+    live; the steps from `begin[g]` on, and the table's touches from `touches[g]` on, are of that group
+    and later ones. Groups that are `alone` write to a variable.
     """
 
     def __init__(self, table: RowTable, groups: Sequence[Group]) -> None:
@@ -82,6 +82,7 @@ class GroupedRows:
         self.begin = np.array([*(table.begin[g.first] for g in groups), table.begin[-1]], np.intp)
         self.alone = frozenset(self.group_of_node[list(table.alone)].tolist())
         self.size, touches = table.sizes, table.touches
+        self.touches: list[int] = np.searchsorted(touches.step, self.begin).tolist()
         # Of each row the steps that touch it, by their groups.
         steps, groups_or_one = max(1, table.begin[-1]), max(1, count)
         once = np.unique(touches.row * steps + touches.step)
@@ -138,7 +139,7 @@ class Peaks:
     def __init__(
         self, rows: GroupedRows, first: int, last: int, begin: int | None = None, go: int = 1
     ) -> None:
-        self._rows, self._begin = rows, first if begin is None else begin
+        self._rows, self._begin, self._last = rows, first if begin is None else begin, last
         groups, table = rows.groups, rows.table
         self._low, self._high = int(rows.begin[self._begin]), int(rows.begin[last])
         low, steps = int(rows.begin[first]), int(rows.begin[last] - rows.begin[first])
@@ -250,16 +251,9 @@ class Peaks:
 
     def touches(self, first: int) -> int:
         """How many rows the steps of the stage of groups [first, last) touch, each step's counted."""
-        low, high = self._touches(first)
-        return high - low
+        return self._rows.touches[self._last] - self._rows.touches[first]
 
-    def _touches(self, first: int) -> tuple[int, int]:
-        """Those of the table's touches that are of the stage."""
-        steps = int(self._rows.begin[first]), self._high
-        low, high = np.searchsorted(self._rows.table.touches.step, steps).tolist()
-        return low, high
-
-    @property
+    @cached_property
     def order(self) -> Ints:
         """The numbers of the steps, in the order in which they run."""
         return np.asarray(self._low + np.argsort(self._place))
@@ -270,7 +264,7 @@ class Peaks:
         step = begin + np.argsort(self._place[begin - self._low :])
         rank = np.empty_like(step)
         rank[step - begin] = range(len(step))
-        low, high = self._touches(first)
+        low, high = self._rows.touches[first], self._rows.touches[self._last]
         row, when = table.touches.row[low:high], rank[table.touches.step[low:high] - begin]
         start, end = np.full(len(table.size), len(step)), np.full(len(table.size), -1)
         np.minimum.at(start, row, when)

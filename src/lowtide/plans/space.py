@@ -139,6 +139,7 @@ class Stages:
     _sums: list[tuple[int, int, int]] = field(init=False)
     _heights: dict[int, int] = field(init=False)
     _operators: Ints = field(init=False)
+    _of_groups: tuple[int, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         table = self.table
@@ -159,6 +160,7 @@ class Stages:
         for cut in table.cuts:
             self._tensor[cut.first : cut.first + cut.count] = cut.tensor
         self._operators = np.array(self.operators, np.int64)[table.node_of if self.flash else []]
+        self._of_groups = tuple(group.operator for group in self.groups)
         self._heights = {cut.tensor: cut.count for cut in table.cuts}
         self._columns = {
             g.operator: self.lowered[g.operator].columns
@@ -215,9 +217,7 @@ class Stages:
 
     def _going(self, first: int, last: int, go: int, space: Space) -> Iterator[Edge]:
         """Those of them from group `first` on that make `go` rows in a go."""
-        groups = self.groups
         peaks = Peaks(self._rows, first, last, go=go)
-        order = peaks.order
         space.budget.spend(peaks.touches(first))
         parts = self._parts
         beside = peaks.by_part(last, np.arange(first, last), self._scratch, parts)
@@ -234,21 +234,21 @@ class Stages:
             if begin < last - 1 and space.budget.used_up:
                 space.complete = False
                 break
-            operators = tuple(g.operator for g in groups[begin:last])
-            if space.is_new(operators, go):
+            if space.is_new(self._of_groups[begin:last], go):
                 space.budget.spend(peaks.touches(begin))
                 at = begin - first
-                waits = self._waits(order[order >= self._rows.begin[begin]])
+                waits = self._waits(peaks, begin)
                 formed = partial(self._formed, begin, beside[at, starts[at] :])
                 whole = self._whole(begin, last, go, waits, (most[at], least[at], formed))
                 yield whole
                 if go == 1:
                     yield from self._cut(whole, peaks, waits, space.budget)
 
-    def _waits(self, order: Ints) -> int:
-        """Cycles of waiting for flash in a stage that runs these steps, by number, in this order."""
+    def _waits(self, peaks: Peaks, first: int) -> int:
+        """Cycles of waiting for flash in the stage of those of `peaks` from group `first` on."""
         if self.flash is None:
             return 0
+        order = peaks.order[peaks.order >= self._rows.begin[first]]
         return self.flash.cache.waits(self.flash.refilled(self._operators[order]))
 
     def _formed(self, first: int, beside: Ints) -> list[Formed]:
@@ -286,7 +286,7 @@ class Stages:
     ) -> Edge:
         """The stage of groups [first, last) at full width; it `needs` so many bytes in the quickest and
         in the smallest forms, and its operators have those forms."""
-        operators = tuple(g.operator for g in self.groups[first:last] if g.operator >= 0)
+        operators = tuple(op for op in self._of_groups[first:last] if op >= 0)
         both = zip(self._sums[last], self._sums[first], strict=True)
         macs, cost, blocks = (after - before for after, before in both)
         return Edge(first, last, None, macs, operators, blocks, cost + waits, *needs, go, waits)
