@@ -24,6 +24,7 @@ from lowtide.report.describe import describe
 from lowtide.report.evaluated import evaluated_document
 from lowtide.tflite.read import parse
 from networks import compiled, model_of
+from signal_models import Signals
 from stateful import ring, slow_inputs
 
 Array = NDArray[Any]
@@ -108,6 +109,20 @@ def test_its_own_file_is_equal() -> None:
         assert output.distance.snr_db == math.inf
         assert output.distance.same_top1 in (1, None)
         assert evaluated_document(result)["outputs"][0]["distance"]["equal"] is True
+
+
+def test_what_the_interpreter_leaves_as_it_is_does_not_count() -> None:
+    """TFLM writes the energies from a beginning to an end alone."""
+    net = Signals()
+    bins = net.rfft(net.input([64]), 64)
+    (energy,) = net.signal("Energy", [bins], ((33,), "UINT32"), start_index=5, end_index=20)
+    network = parse(net.build(), path="energy.tflite")
+    given = np.random.default_rng(3).integers(-9000, 9000, (4, 64), dtype=np.int16)
+    told = reference_tensors(network.source, [{0: row} for row in given], [energy])
+    assert any(sample[energy][5:20].any() for sample in told.samples)
+    for output in evaluate(network, given, against=network).outputs:
+        assert output.distance is not None
+        assert output.distance.greatest == 0
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def evaluate(
                 each.close()
     wanted: Sequence[Array | None] = [None] * len(outputs)
     if other is not None:
-        wanted = other.outputs(inputs, sequence, tell)
+        wanted = other.outputs(inputs, outputs, sequence, tell)
     return Evaluated(
         compiled=compiled,
         samples=count,

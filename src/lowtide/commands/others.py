@@ -6,7 +6,7 @@ And how far the program's outputs are from that.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from lowtide.errors import UsageError
 from lowtide.ir import Model
 from lowtide.modes import EngineName
 from lowtide.oracle.interpreters import reference_tensors
+from lowtide.oracle.unwritten import flags, unwritten
 from lowtide.passes.floats import is_float
 
 Array = NDArray[Any]
@@ -66,32 +67,38 @@ class Other:
         self._inputs, self._outputs = ends_of(model, model.graph)
         self._given = _matched("input", inputs, self._inputs, model.path)
         self._made = _matched("output", outputs, self._outputs, model.path)
-        self._shapes = [end.shape for end in outputs]
 
     def outputs(
-        self, inputs: Sequence[Array], sequence: int | None, tell: Tell
-    ) -> Sequence[Array | None]:
-        """Its outputs as real numbers, in the order and the shapes of the program's."""
+        self, inputs: Sequence[Array], made: Sequence[Array], sequence: int | None, tell: Tell
+    ) -> Sequence[Array]:
+        """Its outputs as real numbers, in the order and the shapes of the program's, which are `made`.
+        What its interpreter leaves as it happens to be is taken from these."""
         count, part = len(inputs[0]), 8
         arrays = [np.empty(0)] * len(self._inputs)
         for end, array, at in zip(self._ends, inputs, self._given, strict=True):
             real = array if array.dtype.kind == "f" else end.real(array)
             other = self._inputs[at]
             arrays[at] = other.checked(other.stored(real)).reshape(count, *other.shape)
-        found: list[list[Array]] = []
+        graph = self.model.graph
+        found: list[Mapping[int, Array]] = []
         start = 0
         while start < count:
             stop = count if sequence is not None else min(start + part, count)
             found += self._run([array[start:stop] for array in arrays], sequence)
             tell(f"{stop:,} of {count:,} samples in the reference interpreter")
             part, start = min(2 * part, _MOST), stop
-        return [
-            end.real(np.stack([sample[at] for sample in found])).reshape(count, *shape)
-            for at, shape in zip(self._made, self._shapes, strict=True)
-            for end in [self._outputs[at]]
-        ]
+        chance = [unwritten(graph, sample) for sample in found]
+        outputs = []
+        for at, own in zip(self._made, made, strict=True):
+            of = graph.outputs[at]
+            told = self._outputs[at].real(np.stack([sample[of] for sample in found]))
+            masks = [masks.get(of, np.zeros(told.shape[1:], np.bool_)) for masks in chance]
+            outputs.append(
+                np.where(np.stack(masks).reshape(own.shape), own, told.reshape(own.shape))
+            )
+        return outputs
 
-    def _run(self, arrays: Sequence[Array], sequence: int | None) -> list[list[Array]]:
+    def _run(self, arrays: Sequence[Array], sequence: int | None) -> Sequence[Mapping[int, Array]]:
         graph = self.model.graph
         samples = [dict(zip(graph.inputs, row, strict=True)) for row in zip(*arrays, strict=True)]
         # An interpreter without state need not be made anew.
@@ -99,13 +106,13 @@ class Other:
         found = reference_tensors(
             self.model.source,
             samples,
-            graph.outputs,
+            [*dict.fromkeys((*graph.outputs, *flags(graph)))],
             engine="litert" if is_float(graph) else "auto",
             fresh=fresh,
             timeout=_PATIENCE,
         )
         self.engine = found.engine
-        return [[sample[t] for t in graph.outputs] for sample in found.samples]
+        return found.samples
 
 
 def _matched(kind: str, ours: Sequence[End], theirs: Sequence[End], path: str) -> list[int]:
