@@ -219,7 +219,7 @@ def test_an_unknown_core() -> None:
 
 
 def test_the_error_of_the_stored_models_is_known() -> None:
-    for core in CORES:
+    for core in priced_cores():
         assert 0 < load_model(core).worst_error <= 0.05
 
 
