@@ -17,7 +17,7 @@ from bench.shared.work import in_two_processes, note
 from lowtide.commands import checking
 from lowtide.commands.compiling import compile_model
 from lowtide.machines.board import find_target, load_boards
-from lowtide.plans.cost import features
+from lowtide.plans.cost import STEP_PROGRAM, features
 from lowtide.zoo.loading import load
 
 ANY = "any"
@@ -90,6 +90,8 @@ def run_case(case: Case, cores: Sequence[str]) -> Executed:
         for name, number in features(node).items():
             called, _, own = name.rpartition("/")
             counts[called or node.kernel, own] += times * number
+    for name, number in compiled.assembly.between.items():
+        counts[STEP_PROGRAM, name] += number
     plan = compiled.assembly.plan
     assert plan is not None
     boards, measured = load_boards(), {}

@@ -128,7 +128,7 @@ def _compared(task: _Task) -> _Compared:
     assert needs.ram_bytes is not None
     assert needs.flash_bytes is not None
     assert needs.instructions is not None
-    executed = load_model(_CORE).program(compiled.assembly.executed)
+    executed = load_model(_CORE).run(compiled.assembly)
     flash = flash_bytes(compiled.assembly, compiled.files)
     figures = (
         ("RAM", needs.ram_bytes, compiled.ram_bytes),
