@@ -81,7 +81,7 @@ def run(
         stdout=stdout,
         stderr=subprocess.PIPE,
         env={**os.environ, **environment},
-        timeout=60,
+        timeout=600,
         check=False,
     )
     out, err = ((part or b"").decode("utf-8", "replace") for part in (done.stdout, done.stderr))

@@ -28,7 +28,7 @@ CASES = [
     ("lowtide plan x --max-o", "--max-overhead"),
 ]
 
-_PATIENCE = 60
+_PATIENCE = 600
 """Seconds after which a shell that says nothing more is given up."""
 
 

@@ -173,7 +173,7 @@ def test_an_interrupt(tmp_path: Path) -> None:
         model.open("wb"),
     ):  # opens when the command does
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=600)
     assert (process.returncode, out, err.strip()) == (130, "", "lowtide: interrupted")
 
 
@@ -210,7 +210,7 @@ def test_where_messages_go_does_not_change_the_exit_code(arguments: tuple[str, .
                 preexec_fn=(lambda: os.close(2)) if messages is None else None,
                 env=dict(os.environ),  # without what a library may have set: COLUMNS
                 check=False,
-                timeout=60,
+                timeout=600,
             )
             assert (done.returncode, done.stdout.decode()) == (usual.code, usual.out)
     os.close(write)
@@ -223,7 +223,7 @@ def test_a_standard_output_that_was_closed() -> None:
         stderr=subprocess.PIPE,
         preexec_fn=lambda: os.close(1),
         check=False,
-        timeout=60,
+        timeout=600,
     )
     expected = b"lowtide: cannot write the result: Bad file descriptor\n"
     assert (done.returncode, done.stderr.startswith(expected)) == (2, True)

@@ -162,4 +162,4 @@ def test_the_kernel_ends_whatever_the_sum(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     command = ["gcc", "-std=c99", "-O1", "-fwrapv", "lt_softmax.c", "main.c", "-o", "program"]
     subprocess.run(command, cwd=tmp_path, check=True)
-    subprocess.run(["./program"], cwd=tmp_path, check=True, timeout=10)
+    subprocess.run(["./program"], cwd=tmp_path, check=True, timeout=600)
