@@ -51,6 +51,7 @@ class Candidate:
     path: Path
     space: Space = field(repr=False)
     placer: Placer = field(repr=False)
+    _reserved: int | None = None
     _choices: tuple[Choice, ...] | None = None
     _points: tuple[Point, ...] | None = None
 
@@ -71,9 +72,13 @@ class Candidate:
     @property
     def peak(self) -> int:
         """What its plans' arenas are at least, in bytes."""
-        if self._choices is None:
-            return self.path.peak if not self.path.strips else int(_NEARLY * self.path.peak)
-        return self.draft.peak_bytes
+        if self._choices is not None:
+            return self.draft.peak_bytes
+        if self.path.strips:
+            return int(_NEARLY * self.path.peak)
+        if self._reserved is None:
+            self._reserved = self.path.reserved
+        return self._reserved
 
     @property
     def waits(self) -> int:
@@ -87,7 +92,7 @@ class Candidate:
     def between(self) -> int:
         """How many of these are instructions of the step program, between the steps of kernels."""
         if self._choices is None:
-            least = self.placer.exchanged
+            least = self.placer.exchanged + sum(edge.between for edge in self.path.edges)
             return least if not self.path.strips else int(_NEARLY * least)
         return self.draft.between
 
