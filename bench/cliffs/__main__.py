@@ -3,8 +3,9 @@
     bench/run cliffs                     every family on every core, and the cliffs there are
     bench/run cliffs --only FAMILY ...   only these families; --core CORE: only these cores
     bench/run cliffs --json              {"schema": "lowtide.bench.cliffs/1", ...}, every point
-    bench/run cliffs --store             also write the documents' figures, docs/figures/cliffs.json
-    bench/run cliffs --fit               fit plans/costs.toml anew on half of the points, of these cores
+    bench/run cliffs --store             also write the documents' figures, docs/figures/cliffs.json, and
+                                         what predictions keep to, plans/errors.json
+    bench/run cliffs --fit               fit plans/costs.json anew on half of the points, of these cores
     bench/run cliffs --fit --only ...    fit what has no price yet, on half of these families' points
 
 Exit code 1 if a point takes more than twice what its neighbour does per MAC or element, and is not in
@@ -21,7 +22,7 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -35,10 +36,12 @@ from bench.cliffs.measured import BOARDS, Measured, measure, signal_points
 from bench.cliffs.neighbours import Cliff, cliffs, unknown
 from bench.cliffs.points import grids, shared_grids
 from bench.cliffs.stepped import stepped_points
+from bench.shared.lined import lined
 from bench.shared.stored import board_tools, store_figures
 from bench.shared.work import in_two_processes, note
 from lowtide.plans.cost import OTHER, CostModel, known_model, load_model, priced_cores
 
+_PLANS = Path(lowtide.plans.cost.__file__)
 _AT_ONCE = 250
 _USUAL, _MOST = 0.08, 0.20
 _SHOWN = 30
@@ -75,8 +78,8 @@ def main() -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--json", action="store_true", help="print a JSON document")
-    parser.add_argument("--store", action="store_true", help="also write docs/figures/cliffs.json")
-    parser.add_argument("--fit", action="store_true", help="fit plans/costs.toml anew")
+    parser.add_argument("--store", action="store_true", help="also write the figures")
+    parser.add_argument("--fit", action="store_true", help="fit plans/costs.json anew")
     signals: dict[str, list[Point]] = defaultdict(list)
     for point in (*signal_points(), *stepped_points()):
         signals[point.family].append(point)
@@ -96,6 +99,7 @@ def main() -> int:
         if arguments.fit:
             _store_prices(cores)
     if arguments.store:
+        _store_errors(cores)
         by = f"emulated boards, {board_tools()}"
         store_figures("cliffs", {core.name: [_summary(core)] for core in cores}, by)
     if arguments.json:
@@ -107,13 +111,21 @@ def main() -> int:
     return int(not all(core.is_good for core in cores))
 
 
-def _store_prices(fitted: Sequence[Core]) -> None:
-    """Write the prices of some cores into plans/costs.toml; those of others stay."""
-    mine = {core.name: core.model for core in fitted}
+def _store_prices(measured: Sequence[Core]) -> None:
+    """Write the prices of some cores into plans/costs.json; those of others stay."""
+    mine = {core.name: core.model for core in measured}
     names = dict.fromkeys((*sorted(BOARDS), *priced_cores()))
     models = [mine.get(name) or known_model(name) for name in names]
-    file = Path(lowtide.plans.cost.__file__).with_name("costs.toml")
+    file = _PLANS.with_name("costs.json")
     file.write_text(stored([each for each in models if each is not None]), "utf-8")
+
+
+def _store_errors(measured: Sequence[Core]) -> None:
+    """Write what 95 % of the predictions of some cores keep to into plans/errors.json; those of others
+    stay."""
+    errors = {name: load_model(name).worst_error for name in priced_cores()}
+    errors |= {core.name: round(core.off.usual, 4) for core in measured}
+    _PLANS.with_name("errors.json").write_text(lined(errors, 1), "utf-8")
 
 
 def _core(
@@ -141,10 +153,7 @@ def _core(
         model = added(model, measured)
     elif fit:
         model = fitted(name, BOARDS[name], measured, model.kernels[OTHER])
-    core = Core(name, measured, refused, seconds, found, model)
-    if fit and not new:
-        return replace(core, model=replace(model, worst_error=core.off.usual))
-    return core
+    return Core(name, measured, refused, seconds, found, model)
 
 
 def _summary(core: Core) -> dict[str, object]:

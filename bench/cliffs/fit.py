@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.cliffs.measured import Key, Measured
+from bench.shared.lined import lined
 from lowtide.plans.cost import OTHER, CostModel
 
 Reals = NDArray[np.float64]
@@ -156,15 +157,6 @@ def error(model: CostModel, one: Measured) -> float:
 
 
 def stored(models: Sequence[CostModel]) -> str:
-    """The models as costs.toml."""
-    lines = [
-        "# Written by `bench/run cliffs --fit`: instructions per feature (see cost.py), kernel.",
-        "# `worst_error` is what 95 % of predictions keep to, for operators that were not fitted.",
-    ]
-    for model in models:
-        lines += ["", f"[{model.core}]", f'board = "{model.board}"']
-        lines += [f"worst_error = {model.worst_error:.4f}"]
-        for kernel, each in model.kernels.items():
-            lines += ["", f"[{model.core}.kernels.{kernel}]"]
-            lines += [f"{name} = {value}" for name, value in each.items()]
-    return "\n".join(lines) + "\n"
+    """The models as costs.json."""
+    document = {model.core: {"board": model.board, "kernels": model.kernels} for model in models}
+    return lined(document, 3)

@@ -1,11 +1,11 @@
 """Deviations from MISRA C:2012, as cppcheck finds them in the runtime and in bundles.
 
-    bench/run misra                     check src/lowtide/emit/misra_lines.toml, and the bundles' lists
+    bench/run misra                     check src/lowtide/emit/misra_lines.json, and the bundles' lists
     bench/run misra --runtime           the runtime alone
     bench/run misra --before DIR        also count findings in other bundles of the same networks,
                                         DIR/NETWORK-CORE, such as an older version made; what was
                                         stored of those that are not there stays
-    bench/run misra --store             write misra_lines.toml and docs/figures/misra.json
+    bench/run misra --store             write misra_lines.json and docs/figures/misra.json
 
 The reasons are in src/lowtide/emit/misra.toml. Exit code 1 if the runtime has a finding without a
 reason, if an idiom is on no line, if the stored lines are others (without --store), or if a bundle has a

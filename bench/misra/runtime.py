@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.misra.checker import Finding, findings
 from bench.misra.programs import in_some_program
+from bench.shared.lined import lined
 from bench.shared.outside import ROOT
 from lowtide.emit.misra import CONFIGURATIONS, LINES, digest, idiom_of, idioms
 from lowtide.emit.runtime import kernel_files, own_files
@@ -52,26 +53,15 @@ def line_of(finding: Finding) -> str:
 
 
 def stored(found: Iterable[Finding]) -> str:
-    """The text of `emit/misra_lines.toml`."""
+    """The text of `emit/misra_lines.json`."""
     by_rule: dict[str, dict[str, list[int]]] = {}
     for finding in sorted(found):
         files = by_rule.setdefault(finding.id, {})
         files.setdefault(finding.file, []).append(finding.line)
-    parts = [
-        "# Lines of the runtime that cppcheck reports, on whatever core, and digests of its files.",
-        "# `bench/run misra --store` writes this file; the reasons are in misra.toml.",
-        "[digests]",
-        *(f'"{file}" = "{digest(text)}"' for file, text in own_files().items()),
-    ]
-    for rule, files in by_rule.items():
-        parts += ["", f'[lines."{rule}"]', *_entries(files)]
-    return "\n".join(parts) + "\n"
-
-
-def _entries(files: Mapping[str, list[int]]) -> list[str]:
-    return [f'"{file}" = {lines}' for file, lines in files.items()]
+    digests = {file: digest(text) for file, text in own_files().items()}
+    return lined({"digests": digests, "lines": by_rule}, 3)
 
 
 def is_stored(found: Iterable[Finding]) -> bool:
-    """Whether `emit/misra_lines.toml` says just this."""
+    """Whether `emit/misra_lines.json` says just this."""
     return LINES.exists() and LINES.read_text("utf-8") == stored(found)

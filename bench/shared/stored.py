@@ -108,8 +108,14 @@ def _path(bench: str) -> Path:
     return FIGURES / f"{bench}.json"
 
 
-_SOURCES = ("src", ":!src/lowtide/emit/stack.toml", ":!src/lowtide/emit/misra_lines.toml")
-"""What figures are of: the sources, without the stack of kernels, itself a figure."""
+_SOURCES = (
+    "src",
+    *(
+        f":!src/lowtide/{file}"
+        for file in ("emit/stack.json", "emit/misra_lines.json", "plans/errors.json")
+    ),
+)
+"""What figures are of: the sources, without files that are figures themselves."""
 
 
 def _commit() -> str:

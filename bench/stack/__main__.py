@@ -1,6 +1,6 @@
 """Bounds of the stack, per core: what kernels take, and what programs and the interpreter do above them.
 
-    bench/run stack            compute, and compare with src/lowtide/emit/stack.toml
+    bench/run stack            compute, and compare with src/lowtide/emit/stack.json
     bench/run stack --store    write it
 
 Exit code 1 if the file says something else. Needs the cross compilers, as `lowtide doctor` names them.
@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.cliffs.measured import BOARDS
+from bench.shared.lined import lined
 from bench.stack.calls import Object, depths, read_object
 from lowtide.commands.compiling import compile_model
 from lowtide.commands.options import Options
@@ -127,17 +128,14 @@ def _read(name: str, made: Path, objdump: str) -> Object:
 def main() -> int:
     """Compute the bounds of all cores, and compare or write them; the exit code."""
     parser = argparse.ArgumentParser("bench/run stack", description=__doc__)
-    parser.add_argument("--store", action="store_true", help="write src/lowtide/emit/stack.toml")
+    parser.add_argument("--store", action="store_true", help="write src/lowtide/emit/stack.json")
     store = parser.parse_args().store
     version = _run("arm-none-eabi-gcc", "-dumpversion").strip()
-    lines = [
-        "# Bytes of stack of kernels, and of the functions of programs that include a header of the",
-        "# runtime, with all that they call. `bench/run stack --store` writes this file.",
-        f'compiler = "GCC {version.rpartition(".")[0]} at -O2"',
-    ]
-    for core in sorted(BOARDS):
-        lines += ["", f"[{core}]", *(f'"{name}" = {size}' for name, size in bounds(core).items())]
-    text = "\n".join(lines) + "\n"
+    document = {
+        "compiler": f"GCC {version.rpartition('.')[0]} at -O2",
+        "cores": {core: bounds(core) for core in sorted(BOARDS)},
+    }
+    text = lined(document, 3)
     if store:
         FILE.write_text(text, "utf-8")
         return 0

@@ -1,38 +1,42 @@
 """The stack that a program takes, as a bound: what its functions and its neediest kernel take.
 
-`stack.toml` has the frames that `bench/run stack --store` read from objects, per core.
+`stack.json` has the frames that `bench/run stack --store` read from objects, per core.
 """
 
 from __future__ import annotations
 
-import tomllib
+import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from lowtide.lower.nodes import Kernel, Node, Params
 from lowtide.program.assemble import Assembly
 from lowtide.program.tables import called
 
-FILE: Final = Path(__file__).with_name("stack.toml")
-_COMPILER: Final = "compiler"
+FILE: Final = Path(__file__).with_name("stack.json")
 _ALIGNED: Final = 8
 """A stack pointer is a multiple of this many bytes where a function is called."""
+
+
+@cache
+def _read() -> Mapping[str, Any]:
+    return json.loads(FILE.read_text("utf-8")) if FILE.exists() else {"compiler": "", "cores": {}}
 
 
 @cache
 def tables() -> Mapping[str, Mapping[str, int]]:
     """Core -> kernel, or header of the runtime for the functions of programs that include it, -> the
     bytes of stack that it takes with all that it calls."""
-    read = tomllib.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
-    return {core: table for core, table in read.items() if core != _COMPILER}
+    found: Mapping[str, Mapping[str, int]] = _read()["cores"]
+    return found
 
 
 @cache
 def compiler() -> str:
     """The compiler, and its options, that the bounds hold for."""
-    return str(tomllib.loads(FILE.read_text("utf-8"))[_COMPILER]) if FILE.exists() else ""
+    return str(_read()["compiler"])
 
 
 def stack_bytes(assembly: Assembly, header: str) -> int:

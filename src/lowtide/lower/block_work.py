@@ -188,7 +188,7 @@ _EACH_PAIR, _EACH_QUAD = 60, 12
 _PAIR, _SINGLE = (73, 25), (43, 17)  # of four channels, and of their fours of products
 _VECTOR_PAIR, _VECTOR_SINGLE = (64, 4), (41, 2.5)
 """Instructions, of depthwise kernels for four channels: very nearly those of a Cortex-M4, or an M55, in
-plans/costs.toml. Lowering comes before any cost model, and compares no more than forms of one block."""
+plans/costs.json. Lowering comes before any cost model, and compares no more than forms of one block."""
 
 
 def roughly(kernel: str, core: Core, kernel_h: int, piece: int) -> float:

@@ -1,7 +1,7 @@
 """What kernels do, counted: how many of each thing that costs instructions.
 
 Why here: only who knows a kernel knows what it does with its params. `plans.cost` has what one of each
-thing costs on a core (costs.toml, by kernel), and knows no kernel. What says little is `Counted`.
+thing costs on a core (costs.json, by kernel), and knows no kernel. What says little is `Counted`.
 
 Everything is counted over all steps of a node, for any number of columns, so that a strip is priced
 without being lowered. `padded` is how many taps of the windows of a row lie outside of it, left and

@@ -8,13 +8,13 @@ What a kernel does its lowering counts (lower/counts.py): rows, columns, blocks 
 `CostModel` has what one of each costs. For the search, an operator is `Linear` in the columns it makes,
 so that a strip is priced without looking at its kernels.
 
-`bench/run cliffs --fit` writes costs.toml, from operators on a grid of shapes; `bench/run instructions`
-checks the models on plans of real networks.
+`bench/run cliffs --fit` writes costs.json, from half of the operators on a grid of shapes, and `--store`
+errors.json, from the others; `bench/run instructions` checks the models on plans of real networks.
 """
 
 from __future__ import annotations
 
-import tomllib
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
@@ -29,7 +29,8 @@ from lowtide.ir.window import Axis
 from lowtide.lower.counts import Features, padded_taps
 from lowtide.lower.nodes import AnyNode, Node
 
-_FILE = Path(__file__).with_name("costs.toml")
+_FILE = Path(__file__).with_name("costs.json")
+_ERRORS = Path(__file__).with_name("errors.json")
 Ints = NDArray[np.int64]
 OTHER = "other"
 """Stands for kernels that the model has no costs of."""
@@ -177,7 +178,8 @@ class Executed(Protocol):
 @dataclass(frozen=True, slots=True)
 class CostModel:
     """Instructions per feature and kernel, on one core. `worst_error` is what 95 % of predictions keep
-    to, of the operators of `bench/run cliffs` that were not fitted, relative to what was measured."""
+    to, of the operators of `bench/run cliffs` that were not fitted, relative to what was measured; 0 if
+    that was not done."""
 
     core: str
     board: str
@@ -286,9 +288,13 @@ def features(node: Node, columns: int | None = None, padded: int | None = None) 
     return {**own, **work.features(many, padded)}
 
 
-@cache
 def _models() -> dict[str, Any]:
-    return tomllib.loads(_FILE.read_text("utf-8")) if _FILE.exists() else {}
+    return _read(_FILE)
+
+
+@cache
+def _read(file: Path) -> dict[str, Any]:
+    return json.loads(file.read_text("utf-8")) if file.exists() else {}
 
 
 def priced_cores() -> tuple[str, ...]:
@@ -311,4 +317,5 @@ def load_model(core: str) -> CostModel:
             f"there is no cost model of the core {core!r}",
             f"use one of: {', '.join(sorted(known))}",
         )
-    return CostModel(core, found["board"], found["worst_error"], found["kernels"])
+    error = _read(_ERRORS).get(core, 0.0)
+    return CostModel(core, found["board"], error, found["kernels"])
