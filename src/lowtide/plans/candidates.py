@@ -138,7 +138,10 @@ class Candidate:
     def _made(self) -> Iterator[Point]:
         own = self.draft
         assert self._choices is not None
-        yield self.placer.place(self._choices)
+        well = self.placer.place(self._choices)
+        yield well
+        if self.quick.cost < well.cost:  # there is more room for forms
+            yield self.quick
         for best in dict.fromkeys((self._tried(own), self._leaner(own))):
             if best != self._choices:
                 yield self.placer.place(best)

@@ -216,14 +216,14 @@ def default(plans: Plans) -> Point:
 
     def ways() -> Iterator[tuple[Costs, Candidate, Point | None]]:
         """All plans; of those that are not placed well the best that they can be, their cost in all
-        likelihood if they are placed quickly."""
+        likelihood if they are placed quickly. Then they are also what they are now."""
         for of in known:
             if of not in looks.well:
                 cost = of.likely_cost if of in looks.quickly else of.cost
                 more = of.waits + of.between
                 yield Costs(of.peak + beside(of, None), cost - more, more), of, None
-                continue
-            for point in of.points:
+            points = of.points if of in looks.well else (of.quick,) if of in looks.quickly else ()
+            for point in points:
                 ram, more = point.arena_bytes + beside(of, point), point.waits + point.between
                 yield Costs(ram, point.cost - more, more), of, point
 
