@@ -51,7 +51,6 @@ class Candidate:
     path: Path
     space: Space = field(repr=False)
     placer: Placer = field(repr=False)
-    _reserved: int | None = None
     _choices: tuple[Choice, ...] | None = None
     _points: tuple[Point, ...] | None = None
 
@@ -72,13 +71,9 @@ class Candidate:
     @property
     def peak(self) -> int:
         """What its plans' arenas are at least, in bytes."""
-        if self._choices is not None:
-            return self.draft.peak_bytes
-        if self.path.strips:
-            return int(_NEARLY * self.path.peak)
-        if self._reserved is None:
-            self._reserved = self.path.reserved
-        return self._reserved
+        if self._choices is None:
+            return self.path.peak if not self.path.strips else int(_NEARLY * self.path.peak)
+        return self.draft.peak_bytes
 
     @property
     def waits(self) -> int:
@@ -92,7 +87,7 @@ class Candidate:
     def between(self) -> int:
         """How many of these are instructions of the step program, between the steps of kernels."""
         if self._choices is None:
-            least = self.placer.exchanged + sum(edge.between for edge in self.path.edges)
+            least = self.placer.exchanged
             return least if not self.path.strips else int(_NEARLY * least)
         return self.draft.between
 
@@ -138,10 +133,7 @@ class Candidate:
     def _made(self) -> Iterator[Point]:
         own = self.draft
         assert self._choices is not None
-        well = self.placer.place(self._choices)
-        yield well
-        if self.quick.cost < well.cost:  # there is more room for forms
-            yield self.quick
+        yield self.placer.place(self._choices)
         for best in dict.fromkeys((self._tried(own), self._leaner(own))):
             if best != self._choices:
                 yield self.placer.place(best)
