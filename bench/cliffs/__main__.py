@@ -5,7 +5,8 @@
     bench/run cliffs --json              {"schema": "lowtide.bench.cliffs/1", ...}, every point
     bench/run cliffs --store             also write the documents' figures, docs/figures/cliffs.json, and
                                          what predictions keep to, plans/errors.json
-    bench/run cliffs --fit               fit plans/costs.json anew on half of the points, of these cores
+    bench/run cliffs --fit               fit plans/costs.json anew on half of the points, of these cores,
+                                         and write what predictions of the others keep to
     bench/run cliffs --fit --only ...    fit what has no price yet, on half of these families' points
 
 Exit code 1 if a point takes more than twice what its neighbour does per MAC or element, and is not in
@@ -98,8 +99,9 @@ def main() -> int:
         cores.append(_core(name, families, tasks, arguments.fit, new=bool(arguments.only)))
         if arguments.fit:
             _store_prices(cores)
-    if arguments.store:
+    if arguments.store or (arguments.fit and not arguments.only):
         _store_errors(cores)
+    if arguments.store:
         by = f"emulated boards, {board_tools()}"
         store_figures("cliffs", {core.name: [_summary(core)] for core in cores}, by)
     if arguments.json:

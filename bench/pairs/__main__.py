@@ -24,16 +24,11 @@ import sys
 from pathlib import Path
 
 from bench.shared.outside import ROOT
-from bench.shared.stored import board_tools, measured, store_figures
+from bench.shared.stored import WITHOUT_FIGURES, board_tools, measured, store_figures
 
 _DRAWS = Path(__file__).with_name("draws.txt")
-_LISTS = (
-    ":!src/lowtide/emit/stack.json",
-    ":!src/lowtide/emit/misra_lines.json",
-    ":!src/lowtide/plans/errors.json",
-)
 _NETWORKS = ("tests/pairs/features.py", "tests/pairs/front.py", ":(glob)tests/*_nets.py")
-_TREE = ("src", *_LISTS, *_NETWORKS)
+_TREE = ("src", *WITHOUT_FIGURES, *_NETWORKS)
 """What a draw's network, program and features are made by."""
 
 

@@ -8,8 +8,8 @@ What a kernel does its lowering counts (lower/counts.py): rows, columns, blocks 
 `CostModel` has what one of each costs. For the search, an operator is `Linear` in the columns it makes,
 so that a strip is priced without looking at its kernels.
 
-`bench/run cliffs --fit` writes costs.json, from half of the operators on a grid of shapes, and `--store`
-errors.json, from the others; `bench/run instructions` checks the models on plans of real networks.
+`bench/run cliffs --fit` writes costs.json, from half of the operators on a grid of shapes, and errors.json,
+from the others; `bench/run instructions` checks the models on plans of real networks.
 """
 
 from __future__ import annotations
@@ -178,8 +178,7 @@ class Executed(Protocol):
 @dataclass(frozen=True, slots=True)
 class CostModel:
     """Instructions per feature and kernel, on one core. `worst_error` is what 95 % of predictions keep
-    to, of the operators of `bench/run cliffs` that were not fitted, relative to what was measured; 0 if
-    that was not done."""
+    to, of the operators of `bench/run cliffs` that were not fitted, relative to what was measured."""
 
     core: str
     board: str
@@ -311,5 +310,4 @@ def load_model(core: str) -> CostModel:
             f"there is no cost model of the core {core!r}",
             f"use one of: {', '.join(sorted(known))}",
         )
-    error = _read(_ERRORS).get(core, 0.0)
-    return CostModel(core, found["board"], error, found["kernels"])
+    return CostModel(core, found["board"], _read(_ERRORS)[core], found["kernels"])
