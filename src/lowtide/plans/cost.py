@@ -8,8 +8,8 @@ What a kernel does its lowering counts (lower/counts.py): rows, columns, blocks 
 `CostModel` has what one of each costs. For the search, an operator is `Linear` in the columns it makes,
 so that a strip is priced without looking at its kernels.
 
-`bench/run cliffs --fit` writes costs.json, from half of the operators on a grid of shapes, and errors.json,
-from the others; `bench/run instructions` checks the models on plans of real networks.
+`bench/run cliffs --fit` writes costs.json, from half of the operators on a grid of shapes, and
+errors.json, from the others; `bench/run instructions` checks the models on plans of real networks.
 """
 
 from __future__ import annotations
