@@ -387,7 +387,7 @@ def test_what_is_worth_a_line() -> None:
     ("words", "remedy"),
     [
         ("--hop 2 --max-ram 3600", "add --input const (3,532 B of arena and state)"),
-        ("--hop 2 --keep 2 --max-ram 12K", "add --keep 1 (11,742 B of arena and state), or "),
+        ("--hop 2 --keep 2 --max-ram 12K", "add --keep 1 (12,062 B of arena and state), or "),
         ("--hop 2 --keep 2 --max-ram 3600", "add --input const --keep 0 (3,532 B "),
         ("--hop 2 --max-ram 1K", "allow more RAM; no input mode fits in this limit"),
         ("--max-ram 3480", "add --input const --max-ram 3480 (3,460 B of arena and state)"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise, product
+from itertools import groupby, pairwise, product
 from unittest.mock import patch
 
 from strip_nets import (
@@ -28,11 +28,12 @@ from assembled import FREE
 from lowtide.errors import UsageError
 from lowtide.ir.macs import op_macs
 from lowtide.lower.nodes import NORMAL, Node
-from lowtide.plans.cost import CostModel, FormCost, load_model
+from lowtide.plans.cost import CostModel, Executed, FormCost, load_model
 from lowtide.plans.edges import Edge
 from lowtide.plans.placed import placed
 from lowtide.plans.space import Space
 from lowtide.program.assemble import assemble_placed
+from lowtide.rows.between import exchanged
 from lowtide.rows.prepare import Prepared
 from lowtide.rows.scheduled import Scheduled, scheduled
 from lowtide.rows.stages import Choice, Limit, Stage
@@ -195,7 +196,7 @@ def _in_all_forms(of: Prepared, model: CostModel, edge: Edge) -> Iterator[Staged
             choice,
             (peak, cost),
             stage.peak_bytes,
-            model.program(_executed(rows, stage)),
+            _cost(model, rows, stage),
             rows.plan.macs - sum(others),
             same,
             not edge.width or (of.target.core == ANY.core and not edge.blocks),
@@ -212,12 +213,22 @@ def quickest(of: Prepared, edge: Edge) -> dict[int, FormCost]:
     }
 
 
-def _executed(rows: Scheduled, stage: Stage) -> list[tuple[Node, int]]:
-    """What runs in a stage, and how often."""
-    return [
-        (node, segment.times)
-        for segment in rows.plan.segments
-        if stage.first <= segment.first < stage.last
-        for node in rows.nodes[segment.first : segment.last]
-        if isinstance(node, Node)
-    ]
+def _cost(model: CostModel, rows: Scheduled, stage: Stage) -> int:
+    """What the kernels of a stage cost, and each run of a node's steps but the first in its strip."""
+    cost, again, at = 0, 0, 0
+    for segment in rows.plan.segments:
+        nodes = range(segment.first, segment.last)
+        count = sum(rows.nodes[node].steps for node in nodes)
+        order = [node for node, _ in rows.plan.steps[at : at + count]]
+        at += count
+        if stage.first <= segment.first < stage.last:
+            kernels = {at: of for at in nodes if isinstance(of := rows.nodes[at], Node)}
+            runs = sum(1 for node, _ in groupby(order) if node in kernels)
+            again += segment.times * (runs - len(kernels))
+            cost += segment.times * sum(map(model.node, kernels.values()))
+    return cost + again * model.again
+
+
+def cost_of(found: Known, program: Executed) -> int:
+    """What a program costs besides the exchange of rows with the caller, which is the same in all."""
+    return found.model.run(program) - found.model.between(exchanged(found.of.nodes, found.of.graph))

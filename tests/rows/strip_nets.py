@@ -215,7 +215,8 @@ def space_of(
 ) -> Space:
     """All stages; they cost what the model of the target says, if no other is given."""
     model = model or load_model(of.target.priced_as)
-    return spaces.space_of(of, spaces.prices_of(of, model), strips=strips, effort=effort)
+    prices = spaces.prices_of(of, model)
+    return spaces.space_of(of, prices, strips=strips, effort=effort, again=model.again)
 
 
 def operators(of: Prepared, first: int, last: int) -> tuple[int, ...]:

@@ -207,21 +207,25 @@ def beats(one: Figures, other: Figures) -> bool:
 def test_a_candidate_is_what_its_path_says(seed: int) -> None:
     """Rows that nobody reads are live before the first stage, and in strips the search does not know all
     that is live, nor, of blocks and of cores with kernels of their own, all that is run."""
-    of = plans(seed)
+    of = new_plans(seed)
     any_core = of.ready.target.core == "any"
     for candidate in of.candidates:
         path = candidate.path
-        point, *others = candidate.points
+        bounds = candidate.cost, candidate.peak, candidate.macs, candidate.waits, candidate.between
+        exact = candidate.is_exact
         draft = candidate.draft
+        now = candidate.cost, candidate.peak, candidate.macs, candidate.waits, candidate.between
+        assert bounds == now if exact else all(a <= b for a, b in zip(bounds, now, strict=True))
+        point, *others = candidate.points
         peak = max(stage.peak_bytes for stage in draft.rows.plan.stages)
         strips = any(edge.width for edge in path.edges)
         assert point.macs == path.macs
         assert peak <= path.peak
         assert peak == path.peak or strips
-        kernels = draft.kernels + draft.waits
-        assert 0.7 * kernels <= path.cost <= 1.6 * kernels
+        cost = draft.cost - of.placer.exchanged
+        assert 0.7 * cost <= path.cost <= 1.6 * cost
         if not strips or (any_core and not any(e.width and e.blocks for e in path.edges)):
-            assert kernels == path.cost
+            assert cost == path.cost
         assert point.cost >= draft.cost  # not all forms may find room where rows lie
         assert point.arena_bytes >= point.peak_bytes >= peak
         for other in others:

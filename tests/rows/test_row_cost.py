@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from staged_nets import known
-from strip_nets import BLOCKS, all_edges, around, hurry, ready, sampled
+from strip_nets import BLOCKS, all_edges, around, hurry, ready, sampled, singles
 from strip_nets import space_of as stages_of
 
 from lowtide.commands.compiling import compile_model
@@ -19,7 +19,7 @@ from lowtide.lower.counts import Windows, padded_taps
 from lowtide.lower.families.conv import Conv
 from lowtide.machines.board import find_target
 from lowtide.plans.cost import CostModel, Linear, features, load_model, priced_cores
-from lowtide.plans.planner import front, plans_of, within_cost, within_ram
+from lowtide.plans.planner import fastest, front, plans_of, within_cost, within_ram
 from lowtide.plans.search import ladder
 from lowtide.plans.space import Space, Stages
 from lowtide.rows.scheduled import scheduled
@@ -149,7 +149,7 @@ def test_limits_are_those_of_predicted_instructions(core: str) -> None:
 
 def test_a_program_of_operators_is_priced_too() -> None:
     model = loaded("resnet8")
-    rows = compile_model(model, Options(fastest=True))
+    rows = compile_model(model, Options())
     whole = compile_model(model, Options(schedule="operators"))
     model_of = load_model("cortex-m4")
     kernels = [model_of.program(each.assembly.executed) for each in (rows, whole)]
@@ -224,10 +224,13 @@ def test_the_error_of_the_stored_models_is_known() -> None:
 
 
 @pytest.mark.parametrize("core", CORES)
-def test_what_a_network_costs_layer_by_layer(core: str) -> None:
-    """Its nodes in their normal forms; or the plan of least cost, if its steps take more than that."""
-    of, model = ready(0, small=True), load_model(core)
-    nodes = [node for op in of.graph.ops for node in of.lowered[op.id].nodes]
+@pytest.mark.parametrize("seed", NETWORKS)
+def test_what_a_network_costs_layer_by_layer(seed: int, core: str) -> None:
+    """That is the plan of a stage for each operator, in quickest forms. The quickest costs no more."""
+    of, model = ready(seed, small=True), load_model(core)
     plans = plans_of(of, strips=False, model=model)
-    layers = sum(price.whole for price in model.prices(nodes).values())
-    assert plans.own("instructions") == max(layers, front(plans)[0].cost)
+    alone = scheduled(of, singles(of, 0, len(of.groups)))
+    quickest = model.prices(node for lowered in of.lowered.values() for node in lowered.nodes)
+    kernels = sum(quickest[op.id].whole for op in of.graph.ops if op.id in quickest)
+    assert plans.own("instructions") == kernels + model.between(alone.between)
+    assert fastest(plans).cost <= plans.own("instructions")

@@ -13,7 +13,7 @@ from random import Random
 
 import pytest
 from row_cases import Sketch, plan_rows
-from staged_nets import Known, Staged, known, once, quickest
+from staged_nets import Known, Staged, cost_of, known, once, quickest
 from strip_nets import (
     BLOCKS,
     all_edges,
@@ -119,7 +119,7 @@ def test_an_edge_knows_the_best_of_its_forms(seed: int) -> None:
 @pytest.mark.parametrize("seed", SMALL)
 def test_plans_are_the_sum_of_their_stages(seed: int) -> None:
     """Any plan of any forms: so that what is shown of stages holds for plans."""
-    of, model, rng = known(seed).of, known(seed).model, Random(seed)
+    of, rng = known(seed).of, Random(seed)
     cuts = list(known(seed).cuts)
     for _ in range(12):
         stages = [rng.choice(known(seed).stages[pair]) for pair in pairwise(rng.choice(cuts))]
@@ -130,7 +130,7 @@ def test_plans_are_the_sum_of_their_stages(seed: int) -> None:
         for here, there in zip(program.plan.stages, stages, strict=True):
             assert here.peak_bytes <= there.predicted[0]
         assert program.plan.macs == sum(stage.macs for stage in stages)
-        assert model.program(program.executed) == sum(stage.cost for stage in stages)
+        assert cost_of(known(seed), program) == sum(stage.cost for stage in stages)
 
 
 def test_most_figures_are_compared_to_the_byte() -> None:
@@ -172,7 +172,7 @@ def test_the_cheapest_plan_within_a_limit(seed: int, core: str) -> None:
         if all(stage.same for stage in stages):
             assert path.peak == max(stage.peak_bytes for stage in program.plan.stages)
         if all(stage.priced for stage in stages):
-            assert path.cost == found.model.program(program.executed)
+            assert path.cost == cost_of(found, program)
         if all(stage.same and stage.priced for stage in found.all):
             assert path.cost == found.least(limit, lambda s: (s.peak, s.cost))
 

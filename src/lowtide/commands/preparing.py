@@ -19,7 +19,7 @@ from lowtide.plans.placer import Point, Tell
 from lowtide.plans.planner import Plans
 from lowtide.rows.prepare import Prepared
 
-_LEAST_EFFORT, _FINER = 1 / 256, 16
+_LEAST_EFFORT, _FINER = 1 / 16, 16
 """What a search begins with, and by what it goes on as long as something is left to look at."""
 
 

@@ -25,8 +25,12 @@ _NEARLY = 0.75
 _NEAR = 1.02
 """A plan whose arena is at most so many times its peak is placed well enough."""
 
-_TRIES = 3
-"""How many plans are tried in place of one whose rows lie above its peak."""
+_TRIES, _MOST_TRIES = 3, 10
+"""How many plans are tried in place of one whose rows lie above its peak; the second number while they
+lie far above it."""
+
+_FAR = 1.05
+"""A plan whose arena is more than so many times its peak is placed badly."""
 
 _LESS = (0.995, 0.99, 0.985)
 """In so much of its peak the kernels of such a plan are tried, too."""
@@ -51,6 +55,7 @@ class Candidate:
     path: Path
     space: Space = field(repr=False)
     placer: Placer = field(repr=False)
+    _reserved: int | None = None
     _choices: tuple[Choice, ...] | None = None
     _points: tuple[Point, ...] | None = None
 
@@ -71,9 +76,13 @@ class Candidate:
     @property
     def peak(self) -> int:
         """What its plans' arenas are at least, in bytes."""
-        if self._choices is None:
-            return self.path.peak if not self.path.strips else int(_NEARLY * self.path.peak)
-        return self.draft.peak_bytes
+        if self._choices is not None:
+            return self.draft.peak_bytes
+        if self.path.strips:
+            return int(_NEARLY * self.path.peak)
+        if self._reserved is None:
+            self._reserved = self.path.reserved
+        return self._reserved
 
     @property
     def waits(self) -> int:
@@ -87,7 +96,7 @@ class Candidate:
     def between(self) -> int:
         """How many of these are instructions of the step program, between the steps of kernels."""
         if self._choices is None:
-            least = self.placer.exchanged
+            least = self.placer.exchanged + sum(edge.between for edge in self.path.edges)
             return least if not self.path.strips else int(_NEARLY * least)
         return self.draft.between
 
@@ -133,7 +142,10 @@ class Candidate:
     def _made(self) -> Iterator[Point]:
         own = self.draft
         assert self._choices is not None
-        yield self.placer.place(self._choices)
+        well = self.placer.place(self._choices)
+        yield well
+        if self.quick.cost < well.cost:  # there is more room for forms
+            yield self.quick
         for best in dict.fromkeys((self._tried(own), self._leaner(own))):
             if best != self._choices:
                 yield self.placer.place(best)
@@ -156,8 +168,8 @@ class Candidate:
         assert self._choices is not None
         best = self.quick
         low, more = own.peak_bytes, _beyond(self.path, best)
-        for _ in range(_TRIES):
-            if best.arena_bytes <= low * _NEAR:
+        for tried in range(_MOST_TRIES):
+            if best.arena_bytes <= low * (_NEAR if tried < _TRIES else _FAR):
                 break
             limit = (low + best.arena_bytes - 1) // 2
             path = cheapest(self.space, limit, more)

@@ -251,9 +251,15 @@ class CostModel:
         of a caller that copies rows byte by byte."""
         return self.program(program.executed) + self.between(program.between)
 
+    @property
+    def again(self) -> int:
+        """What each run of a node's steps but the first costs the step program. It is a whole number, so
+        that what stages cost is together what a plan costs."""
+        return round(self.of(STEP_PROGRAM, {"again": 1}))
+
     def between(self, done: Features) -> int:
         """The cost of what the step program does between the steps of kernels."""
-        return round(self.of(STEP_PROGRAM, done))
+        return int(done["again"]) * self.again + round(self.of(STEP_PROGRAM, {**done, "again": 0}))
 
     def program(self, executed: Iterable[tuple[Node, int]]) -> int:
         """The cost of a program's kernels: of nodes, and how often each runs through all its steps."""

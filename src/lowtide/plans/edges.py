@@ -45,7 +45,8 @@ class Edge:
 
     `operators` are those that run, of which `blocks` are blocks, in place of what they stand for. In
     the quickest forms it costs `cost` and needs `peak` bytes; no form needs less than `least` bytes. Of
-    the cost, `waits` are cycles of waiting for slow flash, in any form.
+    the cost, `waits` are cycles of waiting for slow flash, in any form, and `between` instructions of
+    the step program, which goes from one operator to another.
     `formed` works out those of its operators that have several, an operator's steps in their order.
     """
 
@@ -61,6 +62,7 @@ class Edge:
     formed: Callable[[], Sequence[Formed]] = field(default=tuple, repr=False)
     go: int = 1
     waits: int = 0
+    between: int = 0
     _known: list[list[tuple[int, int]]] = field(default_factory=list, repr=False)
 
     def within(self, room: int) -> tuple[int, int] | None:

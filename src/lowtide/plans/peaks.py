@@ -258,6 +258,27 @@ class Peaks:
         """The numbers of the steps, in the order in which they run."""
         return np.asarray(self._low + np.argsort(self._place))
 
+    def again(self, counted: NDArray[np.bool_]) -> list[int]:
+        """How often a node goes on after a step of another one, in the stage of each group from `begin`
+        on; by step, `counted` says whether that counts.
+
+        In between, the stages run steps of those groups that are theirs. So a node goes on anew in those
+        that begin at the last of these groups or before.
+        """
+        order = self.order
+        node, group = self._rows.table.node_of[order], self._rows.group_of[order]
+        at = np.argsort(node, kind="stable")
+        before, after = at[:-1], at[1:]
+        here = (node[before] == node[after]) & (after > before + 1) & counted[order[after]]
+        before, after = before[here], after[here]
+        count = self._last - self._begin
+        if not len(after):
+            return [0] * count
+        between = np.maximum.reduceat(group, np.stack([before + 1, after], axis=1).ravel())[::2]
+        least = np.minimum(between, group[after]) - self._begin
+        times: list[int] = np.cumsum(np.bincount(least, minlength=count)[::-1])[::-1].tolist()
+        return times
+
     def touched(self, first: int) -> Touched:
         """The steps of the stage of groups [first, last)."""
         table, begin = self._rows.table, int(self._rows.begin[first])

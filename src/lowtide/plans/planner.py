@@ -68,8 +68,9 @@ class Plans:
         return self._space(strips=self.strips, overlap=self.overlap)
 
     def _space(self, *, strips: bool, overlap: bool) -> Space:
-        prices, effort = self.placer.prices, self.effort
-        return space_of(self.ready, prices, strips=strips, overlap=overlap, effort=effort)
+        placer, effort = self.placer, self.effort
+        how = {"strips": strips, "overlap": overlap}
+        return space_of(self.ready, placer.prices, **how, effort=effort, again=placer.model.again)
 
     @cached_property
     def once(self) -> Space:
@@ -142,23 +143,16 @@ class Plans:
         return state_bytes(variables_of(self.ready))
 
     def own(self, unit: Unit) -> int:
-        """What the network costs layer by layer, or in the plan of least cost if that is more: its step
-        program may go from node to node more often. It is the same with more effort, and so are limits;
-        1 if it is nothing, so that it can be divided by."""
-        if unit == "macs":
-            return graph_macs(self.ready.graph) or 1
-        if self.before is not None:
-            return self.before.own(unit)
-        return max(self._by_layers, fastest(self).cost, 1)
+        """What the network costs layer by layer, each operator in its quickest form; 1 if it is nothing,
+        so that it can be divided by."""
+        return (graph_macs(self.ready.graph) if unit == "macs" else self._by_layers) or 1
 
     @cached_property
     def _by_layers(self) -> int:
-        waits = 0
-        if (model := self.placer.flash) is not None:
-            waits = sum(map(model.cache.waits, layer_by_layer(self.ready, model)))
-        prices = self.placer.prices
-        kernels = sum(prices[op.id].whole for op in self.ready.graph.ops if op.id in prices)
-        return kernels + self.placer.exchanged + waits
+        """The instructions, and cycles of waiting for slow flash. All effort looks at such stages."""
+        stages = (edge for edges in self.plain.edges for edge in edges if not edge.blocks)
+        alone = [edge.cost for edge in stages if edge.last - edge.first == edge.go == 1]
+        return sum(alone) + self.placer.exchanged
 
     @cached_property
     def own_refilled_bytes(self) -> int | None:
@@ -222,14 +216,14 @@ def default(plans: Plans) -> Point:
 
     def ways() -> Iterator[tuple[Costs, Candidate, Point | None]]:
         """All plans; of those that are not placed well the best that they can be, their cost in all
-        likelihood if they are placed quickly."""
+        likelihood if they are placed quickly. Then they are also what they are now."""
         for of in known:
             if of not in looks.well:
                 cost = of.likely_cost if of in looks.quickly else of.cost
                 more = of.waits + of.between
                 yield Costs(of.peak + beside(of, None), cost - more, more), of, None
-                continue
-            for point in of.points:
+            points = of.points if of in looks.well else (of.quick,) if of in looks.quickly else ()
+            for point in points:
                 ram, more = point.arena_bytes + beside(of, point), point.waits + point.between
                 yield Costs(ram, point.cost - more, more), of, point
 

@@ -61,9 +61,19 @@ class Path:
         return replace(self, lean=True, cost=sum(edge.leanest(room) for edge, room in each))
 
     @property
+    def reserved(self) -> int:
+        """The bytes that it needs before forms take what is free: see `Edge.reserved`."""
+        found = 0
+        for edge, room in sorted(zip(self.edges, self.rooms, strict=True), key=lambda of: -of[1]):
+            if room <= found:
+                break
+            found = max(found, edge.least if self.lean else edge.reserved(room))
+        return found
+
+    @property
     def quickest(self) -> int:
-        """The instructions that it takes with all operators in the quickest forms."""
-        return sum(edge.cost - edge.waits for edge in self.edges)
+        """The instructions that its kernels take with all operators in the quickest forms."""
+        return sum(edge.cost - edge.waits - edge.between for edge in self.edges)
 
 
 def ladder(space: Space, step: float = _STEP) -> Iterator[Path]:

@@ -114,9 +114,10 @@ class Stages:
 
     `parts` are tensors whose memory is part of another's: operators on them are not cut into strips.
     With `prices`, edges cost that much; else their MACs. Operators that are not `lowered` are not cut
-    into strips. With what groups read of slow flash (`flash`), edges also cost the cycles of waiting for
-    it, and there are those of several rows in a go; `operators` are those of the nodes, -1 for an
-    exchange.
+    into strips. `operators` are those of the nodes, -1 for an exchange. Each time that one of them goes
+    on after another one, the step program takes so many instructions `again`. With what groups read of
+    slow flash (`flash`), edges also cost the cycles of waiting for it, and there are those of several
+    rows in a go.
     """
 
     graph: Graph
@@ -129,6 +130,7 @@ class Stages:
     overlap: bool = True
     flash: FlashModel | None = None
     operators: Sequence[int] = ()
+    again: int = 0
     _rows: GroupedRows = field(init=False)
     _parts: Parts = field(init=False)
     _formed_parts: NDArray[np.bool_] = field(init=False)
@@ -159,7 +161,9 @@ class Stages:
         self._tensor = np.full(len(table.size), -1)  # scratch memory that lasts is no tensor's
         for cut in table.cuts:
             self._tensor[cut.first : cut.first + cut.count] = cut.tensor
-        self._operators = np.array(self.operators, np.int64)[table.node_of if self.flash else []]
+        self._operators = np.array(self.operators, np.int64)[
+            table.node_of if self.operators else []
+        ]
         self._of_groups = tuple(group.operator for group in self.groups)
         self._heights = {cut.tensor: cut.count for cut in table.cuts}
         self._columns = {
@@ -222,6 +226,7 @@ class Stages:
         parts = self._parts
         beside = peaks.by_part(last, np.arange(first, last), self._scratch, parts)
         quickest, smallest = beside.copy(), beside.copy()
+        again = peaks.again(self._operators >= 0) if self.again else [0] * (last - first)
         starts = (parts.begin[first : last + 1] - parts.begin[first]).tolist()
         mine = self._formed_parts[parts.begin[first] : parts.begin[last]]
         for group, (start, stop) in enumerate(itertools.pairwise(starts), first):
@@ -237,12 +242,12 @@ class Stages:
             if space.is_new(self._of_groups[begin:last], go):
                 space.budget.spend(peaks.touches(begin))
                 at = begin - first
-                waits = self._waits(peaks, begin)
+                beyond = self._waits(peaks, begin), again[at] * self.again
                 formed = partial(self._formed, begin, beside[at, starts[at] :])
-                whole = self._whole(begin, last, go, waits, (most[at], least[at], formed))
+                whole = self._whole(begin, last, go, beyond, (most[at], least[at], formed))
                 yield whole
                 if go == 1:
-                    yield from self._cut(whole, peaks, waits, space.budget)
+                    yield from self._cut(whole, peaks, space.budget)
 
     def _waits(self, peaks: Peaks, first: int) -> int:
         """Cycles of waiting for flash in the stage of those of `peaks` from group `first` on."""
@@ -281,35 +286,30 @@ class Stages:
         first: int,
         last: int,
         go: int,
-        waits: int,
+        beyond: tuple[int, int],
         needs: tuple[int, int, Callable[[], list[Formed]]],
     ) -> Edge:
-        """The stage of groups [first, last) at full width; it `needs` so many bytes in the quickest and
-        in the smallest forms, and its operators have those forms."""
+        """The stage of groups [first, last) at full width. `beyond` its kernels it waits so long, and so
+        many instructions are between their steps. It `needs` so many bytes in the quickest and in the
+        smallest forms, and its operators have those forms."""
         operators = tuple(op for op in self._of_groups[first:last] if op >= 0)
         both = zip(self._sums[last], self._sums[first], strict=True)
         macs, cost, blocks = (after - before for after, before in both)
-        return Edge(first, last, None, macs, operators, blocks, cost + waits, *needs, go, waits)
+        made_of = macs, operators, blocks, cost + sum(beyond)
+        return Edge(first, last, None, *made_of, *needs, go, *beyond)
 
-    def _cut(self, whole: Edge, peaks: Peaks, waits: int, budget: Budget) -> Iterator[Edge]:
-        """The same stage in strips; each waits for flash as long as that."""
+    def _cut(self, whole: Edge, peaks: Peaks, budget: Budget) -> Iterator[Edge]:
+        """The same stage in strips. The stage waits for flash as long as that, and each strip takes as
+        many instructions between the steps of kernels."""
         first, last = whole.first, whole.last
         exchanges = any(g.exchanges for g in self.groups[first:last])
         if self.strips and whole.operators and not exchanges:
-            found = self._stripped(first, last, whole.operators, peaks.touched(first), budget)
-            for edge in found:
-                if self.overlap or edge.macs <= whole.macs:
-                    yield replace(edge, cost=edge.cost + waits, waits=waits) if waits else edge
+            found = self._stripped(whole, peaks.touched(first), budget)
+            yield from (edge for edge in found if self.overlap or edge.macs <= whole.macs)
 
-    def _stripped(
-        self,
-        first: int,
-        last: int,
-        operators: tuple[int, ...],
-        stage: Touched,
-        budget: Budget,
-    ) -> list[Edge]:
+    def _stripped(self, whole: Edge, stage: Touched, budget: Budget) -> list[Edge]:
         graph, rows, steps = self.graph, stage.rows, len(stage.step)
+        first, last, operators = whole.first, whole.last, whole.operators
         made = {t for op in operators for t in graph.ops[op].outputs}
         after = self._rows.reader[rows] >= last
         before = self._rows.maker[rows] < first
@@ -347,7 +347,6 @@ class Stages:
         dies = np.where(after, steps, stage.end + 1)[is_in]
         dying = live_in(np.zeros(is_in.sum(), np.int64), dies, size[is_in], steps)
         edges = []
-        blocks = sum(isinstance(graph.ops[op], BlockOp) for op in operators)
         forms = {g.operator: self._forms.get(n, ()) for n, g in self._numbered(first, last)}
         formed = [op for op, of_op in forms.items() if of_op]
         outputs = [graph.ops[op].outputs[0] for op in formed]
@@ -400,10 +399,10 @@ class Stages:
             cost = cut.macs
             if self.prices is not None:
                 cost = sum(int(of_op.min()) for of_op in cut.costs.values())
-            made_of = cut.macs, operators, blocks, cost, peak, low
-            edges.append(
-                Edge(first, last, cut.width, *made_of, partial(_in_strip, found_forms, at))
-            )
+            beyond = whole.waits, whole.between * cut.count
+            made_of = cut.macs, operators, whole.blocks, cost + sum(beyond), peak, low
+            forms_of = partial(_in_strip, found_forms, at)
+            edges.append(Edge(first, last, cut.width, *made_of, forms_of, 1, *beyond))
         return edges
 
     def _numbered(self, first: int, last: int) -> Iterator[tuple[int, Group]]:
@@ -475,9 +474,11 @@ def space_of(
     strips: bool,
     overlap: bool = True,
     effort: float = 1.0,
+    again: int = 0,
 ) -> Space:
     """All stages, without blocks and with them; with `strips`, also in strips; with both that and
-    `overlap`, also what computes something twice. They cost what a model predicts of their operators.
+    `overlap`, also what computes something twice. They cost what a model predicts of their operators,
+    and each time that one goes on after another, so many instructions `again`.
 
     `effort` is a factor of `WORK`.
     """
@@ -497,6 +498,7 @@ def space_of(
                 overlap,
                 flash,
                 [-1 if isinstance(node, Exchange) else node.op for node in variant.nodes],
+                again,
             )
             space.add(stages, variant.ends)
     return space

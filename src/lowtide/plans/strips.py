@@ -21,11 +21,12 @@ from lowtide.rows.table import Ints
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InStrips:
-    """A stage in strips of `width` columns. `costs` are those of each operator, form by form: see
-    `OperatorCost`. `held[i, r]` is how many columns of tensor i exist in the strips of run r;
+    """A stage in `count` strips of `width` columns. `costs` are those of each operator, form by form
+    (see `OperatorCost`). `held[i, r]` is how many columns of tensor i exist in the strips of run r;
     `first_alone` says that the first run is a single strip, `last_alone` the last."""
 
     width: int
+    count: int
     macs: int
     costs: Mapping[int, Ints]
     held: Ints
@@ -107,6 +108,7 @@ def in_strips(
         found.append(
             InStrips(
                 width,
+                end - begin,
                 int(macs[begin:end].sum()),
                 {op: of_op[:, at] for op, of_op in costs.items()},
                 sizes[:, firsts],
