@@ -150,11 +150,16 @@ def placing(compiled: Compiled) -> str:
 
 
 def plans() -> str:
-    """All plans of a network worth having, as stored for the documents: bytes against work."""
+    """The plans of a network of least RAM for their work, as stored for the documents: bytes against
+    work."""
     lines = load_figures("examples")["front"].records[0]["lines"]
     start = next(n for n, line in enumerate(lines) if line.startswith("arena, bytes")) + 1
     rows = [line.split() for line in lines[start : lines.index("", start)]]
-    points = [(int(r[0].replace(",", "")), float(r[2])) for r in rows if r[0][:1].isdigit()]
+    found = [(int(r[0].replace(",", "")), float(r[2])) for r in rows if r[0][:1].isdigit()]
+    points: list[tuple[int, float]] = []
+    for size, work in sorted(found, key=lambda point: point[::-1]):
+        if not points or size < points[-1][0]:
+            points.append((size, work))
     most, dear = max(p[0] for p in points), max(p[1] for p in points)
     frame = Frame(_LEFT, _TOP, _RIGHT, _BOTTOM, 0.95, dear, 1.05 * most)
     placed = [(frame.x(work), frame.y(size)) for size, work in points]
@@ -170,4 +175,4 @@ def plans() -> str:
         free = x + 108 if x >= free else free
     draw += _axes(frame, "multiplications, times the network's own", "arena, bytes")
     draw.append(Words(_LEFT, _BOTTOM + 16, "1.0: nothing is computed twice", size=11))
-    return _drawn(330, "All plans worth having: RAM against work", draw)
+    return _drawn(330, "The least RAM for so much work", draw)

@@ -25,6 +25,9 @@ _KEPT = 5_000_000
 """Layouts are kept, so that more effort begins with what less has found, until so many pairs of rows are
 live together in them: about 40 MB. Then the oldest go."""
 
+_FAR = 0.02
+"""A plan that lies above its bound by this part of it, placed quickly, is worth the full effort."""
+
 Tell = Callable[[str], None]
 """Is told what is going on."""
 
@@ -92,6 +95,13 @@ class Point:
         return self.arena_bytes + state_bytes(variables_of(self.ready))
 
 
+def _part(quickly: Point) -> float:
+    """Which part of the full effort a plan is worth that was placed quickly: the less, the less there is
+    to save. What is nearly as low as it can be hardly gets lower, and takes the longest."""
+    above = quickly.arena_bytes / max(1, quickly.placed.bound_bytes) - 1
+    return min(1.0, above / _FAR)
+
+
 class Placer:
     """Places plans of one network, each once well and once quickly; they cost the instructions that
     `model` predicts.
@@ -156,7 +166,7 @@ class Placer:
         It is placed quickly in any case, and that first: so what is found is the same whoever asks.
         """
         before = None if quick else self.place(choices, quick=True)
-        effort = QUICK if quick else int(FULL * self._effort)
+        effort = QUICK if before is None else int(self._effort * FULL * _part(before))
         if (choices, effort) not in self._points:
             self._tell(f"placing plan {len(self._points) + 1}")
             self._points[choices, effort] = self._placed(choices, effort, before)
