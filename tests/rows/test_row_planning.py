@@ -203,6 +203,21 @@ def test_operators_run_in_larger_forms_where_there_is_room(seed: int) -> None:
     assert fast.cost - plans(of).placer.exchanged <= whole.cost == whole.quickest + between
 
 
+def test_plans_are_placed_with_the_effort_that_they_are_worth() -> None:
+    """One that is as low as it can be is not placed again; no effort gives a larger arena than less."""
+    improved = 0
+    for seed in LARGER:
+        for of in plans(ready(seed, small=False)).candidates[:12]:
+            quick = of.quick
+            rows = of.draft.rows
+            well = of.placer.place(rows.choices)
+            assert well.arena_bytes <= quick.arena_bytes
+            if quick.arena_bytes == quick.placed.bound_bytes:
+                assert well is quick
+            improved += well.arena_bytes < quick.arena_bytes
+    assert improved
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_cannot_be_is_said(seed: int) -> None:
     """Whatever the limit: there is a plan that keeps it, or an error, and no end without either."""
