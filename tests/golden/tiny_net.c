@@ -141,11 +141,11 @@ static const lt_rows tiny_net_rows[] = { /* offset, pitch, count, base, apart */
     { 0, 8, 4, 0, 0 },
     { 0, 0, 4, 0, 1 },
     { 32, 0, 4, 0, 0 },
-    { 0, 4, 2, 0, 0 },
+    { 16, 4, 2, 0, 0 },
     { 0, 0, 1, 0, 0 },
-    { 0, 8, 1, 0, 0 },
-    { 8, 2, 1, 0, 0 },
+    { 16, 8, 1, 0, 0 },
     { 0, 2, 1, 0, 0 },
+    { 2, 2, 1, 0, 0 },
 };
 
 static const lt_port tiny_net_ports[] = { /* rows, first, count, table, stride, dilation */
@@ -166,19 +166,18 @@ static const lt_node tiny_net_nodes[] = { /* params, scratch, ports, counter, ki
 };
 
 static const lt_turn tiny_net_turns[] = { /* node, steps */
-    { 32770, 2 },
-    { 0, 2 },
-    { 1, 1 },
+    { 0, 4 },
+    { 1, 2 },
     { 2, 1 },
     { 3, 1 },
 };
 
 static const uint16_t tiny_net_places[] = {
-    52, 60, 8,
+    52, 60, 0, 8,
 };
 
 static const uint8_t tiny_net_codes[] = {
-    0, 1, 0, 2,
+    0, 1, 2, 3,
 };
 
 #ifdef LT_TRACE
@@ -210,7 +209,7 @@ static const lt_program tiny_net_program = {
     .places = tiny_net_places,
     .codes = tiny_net_codes,
     .tables = NULL,
-    .turn_count = 5,
+    .turn_count = 4,
     .counter_count = 4,
     .bases = offsetof(tiny_net_t, bases),
     .next = offsetof(tiny_net_t, next),
@@ -263,7 +262,7 @@ const void *tiny_net_output(const tiny_net_t *m, int i)
     }
     switch (i) {
     case 0:
-        return m->bases[0] + 0;
+        return m->bases[0] + 2;
     default:
         return NULL;
     }
