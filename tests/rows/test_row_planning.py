@@ -24,6 +24,7 @@ from lowtide.order import best_order
 from lowtide.passes import fold_pads
 from lowtide.place.rows import FULL
 from lowtide.place.variables import state_bytes, variables_of
+from lowtide.plans import placer
 from lowtide.plans.placed import stage_tops
 from lowtide.plans.placer import Point
 from lowtide.plans.planner import (
@@ -203,12 +204,17 @@ def test_operators_run_in_larger_forms_where_there_is_room(seed: int) -> None:
     assert fast.cost - plans(of).placer.exchanged <= whole.cost == whole.quickest + between
 
 
-def test_plans_are_placed_with_the_effort_that_they_are_worth() -> None:
-    """One that is as low as it can be is not placed again; no effort gives a larger arena than less."""
+@pytest.mark.parametrize("kept", [0, placer._KEPT])
+def test_plans_are_placed_with_the_effort_that_they_are_worth(
+    kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is as low as it can be is not placed again; no effort gives a larger arena than less,
+    even if the layouts that were found before are not `kept`."""
+    monkeypatch.setattr(placer, "_KEPT", kept)
     improved = 0
     for seed in LARGER:
-        for of in plans(ready(seed, small=False)).candidates[:12]:
-            quick = of.quick
+        candidates = plans(ready(seed, small=False)).candidates[:12]
+        for of, quick in [(of, of.quick) for of in candidates]:
             rows = of.draft.rows
             well = of.placer.place(rows.choices)
             assert well.arena_bytes <= quick.arena_bytes

@@ -25,7 +25,7 @@ _KEPT = 5_000_000
 """Layouts are kept, so that more effort begins with what less has found, until so many pairs of rows are
 live together in them: about 40 MB. Then the oldest go."""
 
-_FAR = 0.02
+_WORTH_FULL = 0.02
 """A plan that lies above its bound by this part of it, placed quickly, is worth the full effort."""
 
 Tell = Callable[[str], None]
@@ -99,7 +99,7 @@ def _part(quickly: Point) -> float:
     """Which part of the full effort a plan is worth that was placed quickly: the less, the less there is
     to save. What is nearly as low as it can be hardly gets lower, and takes the longest."""
     above = quickly.arena_bytes / max(1, quickly.placed.bound_bytes) - 1
-    return min(1.0, above / _FAR)
+    return min(1.0, above / _WORTH_FULL)
 
 
 class Placer:
@@ -161,12 +161,14 @@ class Placer:
         return self.model.program(rows.executed), refilled, waits
 
     def place(self, choices: tuple[Choice, ...], *, quick: bool = False) -> Point:
-        """The plan of these stages, placed well, or `quick`, which takes a tenth of the time.
+        """The plan of these stages, placed well, or `quick`, with a tenth of the full effort.
 
         It is placed quickly in any case, and that first: so what is found is the same whoever asks.
         """
         before = None if quick else self.place(choices, quick=True)
         effort = QUICK if before is None else int(self._effort * FULL * _part(before))
+        if before is not None and effort <= QUICK:  # its layouts may be gone: less finds worse ones
+            return before
         if (choices, effort) not in self._points:
             self._tell(f"placing plan {len(self._points) + 1}")
             self._points[choices, effort] = self._placed(choices, effort, before)
